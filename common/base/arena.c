@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/format.h"
+
 #define ALIGN       16u
 #define BLOCK_FIRST ((size_t)1024)
-#define BLOCK_MAX   ((size_t)64 * 1024)
+#define BLOCK_MAX   ((size_t)16 * 1024) /* half of the last one is unused, on average */
 #define POISON      0xA5
 #define PRINT_FIRST 256
 
@@ -107,7 +109,8 @@ size_t arena_used(const struct arena *a)
     return a->used;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* Room for `size` bytes, which the caller fills; *ret_room is how many there are. */
+static void *take(struct arena *a, size_t size, size_t *ret_room)
 {
     if (size > SIZE_MAX / 2) {
         out_of_memory(size);
@@ -125,7 +128,22 @@ void *arena_alloc(struct arena *a, size_t size)
         p = block_take(a, rounded);
     }
     a->used += size;
-    return memset(p, 0, rounded);
+    *ret_room = rounded;
+    return p;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    size_t room;
+    void *p = take(a, size, &room);
+    return memset(p, 0, room);
+}
+
+/* The same without zeros, for what is overwritten as a whole. */
+static void *arena_room(struct arena *a, size_t size)
+{
+    size_t room;
+    return take(a, size, &room);
 }
 
 void *arena_calloc(struct arena *a, size_t n, size_t size)
@@ -148,8 +166,9 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
         return NULL;
     }
     size_t len = strnlen(s, n);
-    char *copy = arena_alloc(a, len + 1);
+    char *copy = arena_room(a, len + 1);
     memcpy(copy, s, len);
+    copy[len] = '\0';
     return copy;
 }
 
@@ -158,7 +177,7 @@ void *arena_memdup(struct arena *a, const void *p, size_t n)
     if (p == NULL) {
         return NULL;
     }
-    void *copy = arena_alloc(a, n);
+    void *copy = arena_room(a, n);
     memcpy(copy, p, n);
     return copy;
 }
@@ -177,17 +196,17 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
     char first[PRINT_FIRST]; /* most texts are short, and are formatted once only */
     va_list again;
     va_copy(again, ap);
-    int len = vsnprintf(first, sizeof(first), fmt, again);
+    int len = format_text(first, sizeof(first), fmt, again);
     va_end(again);
     if (len < 0) {
         out_of_memory(0); /* only a broken format or more than INT_MAX bytes come here */
     }
     size_t size = (size_t)len + 1;
-    char *text = arena_alloc(a, size);
+    char *text = arena_room(a, size);
     if (size <= sizeof(first)) {
         memcpy(text, first, size);
     } else {
-        (void)vsnprintf(text, size, fmt, ap); /* the length is known to fit */
+        (void)format_text(text, size, fmt, ap); /* the length is known to fit */
     }
     return text;
 }

@@ -5,6 +5,8 @@
  * keys.  Thread-safe. */
 #include "common/base/hash.h"
 
+#include <endian.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -29,6 +31,14 @@ static void sip_round(uint64_t v[4])
 }
 
 /* Little-endian, whatever the machine, so that fingerprints can be compared between machines. */
+static uint64_t load_le8(const unsigned char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return le64toh(word);
+}
+
+/* Up to seven bytes. */
 static uint64_t load_le(const unsigned char *p, size_t n)
 {
     uint64_t word = 0;
@@ -53,7 +63,7 @@ uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
                      0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
     size_t whole = n - n % 8;
     for (size_t i = 0; i < whole; i += 8) {
-        absorb(v, load_le(s + i, 8));
+        absorb(v, load_le8(s + i));
     }
     absorb(v, load_le(s + whole, n % 8) | (uint64_t)n << 56);
     v[2] ^= 0xFF;
@@ -103,7 +113,8 @@ uint64_t hash_quick(uint64_t seed, const void *p, size_t n)
     return fold(h ^ load64(s + n - 8), k2);
 }
 
-uint64_t hash_seed(void)
+/* The first seed of the process. */
+static uint64_t first_seed(void)
 {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
@@ -111,5 +122,20 @@ uint64_t hash_seed(void)
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
         seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&seed;
     }
-    return seed;
+    return seed == 0 ? 1 : seed;
+}
+
+uint64_t hash_seed(void)
+{
+    static _Atomic uint64_t secret; /* 0: not there yet */
+    static _Atomic uint64_t made;
+    uint64_t key = atomic_load(&secret);
+
+    if (key == 0) {
+        uint64_t mine = first_seed();
+        /* of two threads that come first, one's is taken by both */
+        key = atomic_compare_exchange_strong(&secret, &key, mine) ? mine : key;
+    }
+    uint64_t number = atomic_fetch_add(&made, 1);
+    return hash_bytes(key, &number, sizeof number);
 }

@@ -13,6 +13,16 @@
 
 #define CAP_FIRST 8
 
+uint64_t index_text_hash(uint64_t seed, const void *text)
+{
+    return hash_bytes(seed, text, strlen(text));
+}
+
+int index_text_cmp(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
 void index_init(struct index *x, const struct index_kind *kind)
 {
     *x = (struct index){.kind = kind, .seed = hash_seed()};

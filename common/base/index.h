@@ -25,6 +25,10 @@ struct index {
     size_t n;
 };
 
+/* Of a kind whose key() gives a text, as that at the end of a record: hashed with SipHash. */
+uint64_t index_text_hash(uint64_t seed, const void *text);
+int index_text_cmp(const void *a, const void *b); /* as strcmp(3) */
+
 void index_init(struct index *x, const struct index_kind *kind);
 void index_done(struct index *x);                        /* forgets all records */
 void *index_get(const struct index *x, const void *key); /* NULL when absent */

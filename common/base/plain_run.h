@@ -36,17 +36,27 @@ static inline uint64_t plain_run_ends8(const char *p, bool ascii)
 typedef char plain_run_bytes __attribute__((vector_size(16)));
 typedef unsigned char plain_run_ubytes __attribute__((vector_size(16)));
 
-/* One bit for each of sixteen bytes that ends a run. */
+/* One bit for each of sixteen bytes that ends a run.  The quote is the one byte that comes next to
+ * the control bytes when its second bit is turned. */
 static inline unsigned plain_run_ends16(const char *p, bool ascii)
 {
+    _Static_assert(('"' ^ 2) == 0x20, "the quote comes next to the control bytes");
     plain_run_ubytes v;
     memcpy(&v, p, sizeof v);
-    plain_run_bytes ends =
-        (plain_run_bytes)(v == '"') | (plain_run_bytes)(v == '\\') | (plain_run_bytes)(v < 0x20);
+    plain_run_bytes ends = (plain_run_bytes)((v ^ 2) <= 0x20) | (plain_run_bytes)(v == '\\');
     if (ascii) {
         ends |= (plain_run_bytes)v; /* only the high bits count */
     }
     return (unsigned)__builtin_ia32_pmovmskb128(ends);
+}
+
+/* One bit for each of 64 bytes that ends a run. */
+static inline uint64_t plain_run_ends64(const char *p)
+{
+    uint64_t low = plain_run_ends16(p, false) | (uint64_t)plain_run_ends16(p + 16, false) << 16;
+    uint64_t high = plain_run_ends16(p + 32, false) | (uint64_t)plain_run_ends16(p + 48, false)
+                                                          << 16;
+    return low | high << 32;
 }
 #endif
 

@@ -6,8 +6,9 @@
  * No locale, no locks. */
 #include "common/base/str.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "common/base/format.h"
 
 #define FIRST_CAP ((size_t)64)
 
@@ -48,9 +49,16 @@ void str_append(struct str_buf *b, const char *s)
     }
 }
 
+static inline void reserve(struct str_buf *b, size_t more)
+{
+    if (b->data == NULL || b->cap - b->len <= more) {
+        str_buf_reserve(b, more);
+    }
+}
+
 void str_append_n(struct str_buf *b, const void *p, size_t n)
 {
-    str_buf_reserve(b, n);
+    reserve(b, n);
     if (n > 0) {
         memcpy(b->data + b->len, p, n);
     }
@@ -60,7 +68,9 @@ void str_append_n(struct str_buf *b, const void *p, size_t n)
 
 void str_append_c(struct str_buf *b, char c)
 {
-    str_append_n(b, &c, 1);
+    reserve(b, 1);
+    b->data[b->len++] = c;
+    b->data[b->len] = '\0';
 }
 
 void str_appendf(struct str_buf *b, const char *fmt, ...)
@@ -75,13 +85,18 @@ void str_vappendf(struct str_buf *b, const char *fmt, va_list ap)
 {
     va_list again;
     va_copy(again, ap);
-    int len = vsnprintf(NULL, 0, fmt, again);
+    reserve(b, FIRST_CAP - 1); /* most texts are short, and are formatted once only */
+    size_t room = b->cap - b->len;
+    int len = format_text(b->data + b->len, room, fmt, again);
     va_end(again);
     if (len < 0) {
+        b->data[b->len] = '\0';
         return; /* only a broken format, which the compiler refuses */
     }
-    str_buf_reserve(b, (size_t)len);
-    (void)vsnprintf(b->data + b->len, (size_t)len + 1, fmt, ap); /* fits: measured above */
+    if ((size_t)len >= room) {
+        str_buf_reserve(b, (size_t)len);
+        (void)format_text(b->data + b->len, (size_t)len + 1, fmt, ap); /* fits: measured above */
+    }
     b->len += (size_t)len;
 }
 
@@ -101,9 +116,5 @@ char *str_buf_steal(struct str_buf *b)
 
 char *str_buf_to_arena(const struct str_buf *b, struct arena *a)
 {
-    char *copy = arena_alloc(a, b->len + 1);
-    if (b->len > 0) {
-        memcpy(copy, b->data, b->len);
-    }
-    return copy;
+    return arena_memdup(a, str_buf_text(b), b->len + 1);
 }

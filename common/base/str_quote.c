@@ -4,6 +4,7 @@
  * Log lines and error texts are compared with upstream's, so the Go form follows strconv.Quote to
  * the letter: printable characters of all scripts stay themselves.  Pure apart from
  * the buffer appended to. */
+#include "common/base/plain_run.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 
@@ -75,15 +76,14 @@ void str_append_json_quoted(struct str_buf *b, const char *s)
  * every text do. */
 static size_t json_plain_run(const char *s, size_t n)
 {
-    size_t i = 0;
-    while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') {
-        i++;
-    }
-    return i;
+    size_t run = plain_run_ascii(s, n);
+    const char *del = run > 0 ? memchr(s, 0x7f, run) : NULL;
+    return del == NULL ? run : (size_t)(del - s);
 }
 
 static void append_json(struct str_buf *b, const char *s, size_t n, bool visible)
 {
+    str_buf_reserve(b, n + 2);
     str_append_c(b, '"');
     for (size_t i = 0; i < n;) {
         size_t run = json_plain_run(s + i, n - i);

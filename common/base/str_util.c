@@ -219,7 +219,17 @@ bool str_to_go_bool(const char *s, bool *ret)
 
 bool str_is_utf8(const char *s, size_t n)
 {
+    const uint64_t highs = UINT64_C(0x8080808080808080);
     for (size_t i = 0; i < n;) {
+        uint64_t word = highs;
+        if (n - i >= sizeof word) {
+            memcpy(&word, s + i, sizeof word);
+        }
+        bool ascii = (word & highs) == 0; /* nearly all of nearly every text */
+        if (ascii || (unsigned char)s[i] < 0x80) {
+            i += ascii ? sizeof word : 1;
+            continue;
+        }
         uint32_t rune;
         size_t len = utf8_decode(s + i, n - i, &rune);
         if (len == 0) {

@@ -13,11 +13,11 @@ static int cmp_items(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Most sets are made from what is sorted already. */
-static bool is_sorted(const char *const *items, size_t n)
+/* Most sets are made from what is one already. */
+static bool is_set(const char *const *items, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        if (strcmp(items[i - 1], items[i]) > 0) {
+        if (strcmp(items[i - 1], items[i]) >= 0) {
             return false;
         }
     }
@@ -31,9 +31,10 @@ struct str_set str_set_make(struct arena *a, const char *const *items, size_t n)
     }
     const char **sorted = ARENA_ARRAY(a, const char *, n);
     memcpy(sorted, items, n * sizeof *items);
-    if (!is_sorted(sorted, n)) {
-        qsort(sorted, n, sizeof *sorted, cmp_items);
+    if (is_set(sorted, n)) {
+        return (struct str_set){.items = sorted, .n = n};
     }
+    qsort(sorted, n, sizeof *sorted, cmp_items);
     size_t kept = 1;
     for (size_t i = 1; i < n; i++) {
         if (strcmp(sorted[i], sorted[kept - 1]) != 0) {

@@ -68,7 +68,7 @@ static int peek(const struct parser *p)
     return p->at < p->n ? (unsigned char)p->text[p->at] : -1;
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks_slowly(struct parser *p)
 {
     while (p->at < p->n) {
         char c = p->text[p->at];
@@ -76,6 +76,14 @@ static void skip_blanks(struct parser *p)
             return;
         }
         p->at++;
+    }
+}
+
+/* Most texts have none. */
+static inline void skip_blanks(struct parser *p)
+{
+    if (p->at < p->n && (unsigned char)p->text[p->at] <= ' ') {
+        skip_blanks_slowly(p);
     }
 }
 

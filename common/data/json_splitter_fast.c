@@ -153,10 +153,177 @@ static inline bool run_next(struct run *r, const struct level *top)
     return true;
 }
 
+/* ---- what is dropped ------------------------------------------------------------------------- */
+
+/* Of a container of which nothing is kept, nothing goes out: neither is a name looked up nor a
+ * comma written.  Same states as above, which stay in registers; and the bytes at which strings may
+ * end are looked for 64 at a time, however short the strings are. */
+struct drop {
+    const char *p;
+    size_t n;
+    size_t i;
+    enum state state;
+    int depth;
+    bool in_array; /* the innermost container */
+    size_t block;  /* where the 64 bytes begin that `ends` is about; NO_BLOCK: nowhere */
+    uint64_t ends;
+};
+#define NO_BLOCK SIZE_MAX
+
+/* The first byte at or behind `from` that ends a run of plain ones, or n. */
+static inline size_t drop_run(struct drop *d, size_t from)
+{
+#ifdef __SSE2__
+    for (;;) {
+        size_t block = from & ~(size_t)63;
+        if (block + 64 > d->n) {
+            break;
+        }
+        if (block != d->block) {
+            d->ends = plain_run_ends64(d->p + block);
+            d->block = block;
+        }
+        uint64_t left = d->ends >> (from - block);
+        if (left != 0) {
+            return from + (size_t)__builtin_ctzll(left);
+        }
+        from = block + 64;
+    }
+#endif
+    return from + plain_run(d->p + from, d->n - from);
+}
+
+/* A string from its first byte on, in an array with all strings behind it; false: one goes over
+ * the end of the bytes, or has an escape. */
+static inline bool drop_strings(struct drop *d)
+{
+    bool closed;
+    do {
+        size_t to = drop_run(d, d->i + 1);
+        closed = to < d->n && d->p[to] == '"';
+        d->i = to + closed;
+    } while (closed && d->in_array && d->n - d->i > 1 && d->p[d->i] == ',' &&
+             d->p[d->i + 1] == '"' && d->i++);
+    d->state = closed ? AT_NEXT : IN_STRING;
+    return closed;
+}
+
+static inline bool drop_scalar(struct drop *d)
+{
+    while (d->i < d->n && d->p[d->i] >= '0' && d->p[d->i] <= '9') {
+        d->i++; /* nearly all of them are numbers */
+    }
+    while (d->i < d->n && is_scalar_byte((unsigned char)d->p[d->i])) {
+        d->i++;
+    }
+    d->state = d->i < d->n ? AT_NEXT : IN_SCALAR;
+    return d->i < d->n;
+}
+
+static inline bool drop_close(struct drop *d, const struct json_splitter *c)
+{
+    if (d->p[d->i] != (d->in_array ? ']' : '}') || d->depth - 1 == c->item_depth) {
+        return false;
+    }
+    d->depth--;
+    d->i++;
+    d->in_array = c->stack[d->depth - 1].is_array;
+    d->state = AT_NEXT;
+    return true;
+}
+
+static inline bool drop_open(struct drop *d, struct json_splitter *c)
+{
+    if (d->depth == CUTTER_DEPTH_MAX) {
+        return false;
+    }
+    d->in_array = d->p[d->i++] == '[';
+    c->stack[d->depth++] = (struct level){.keep = KEEP_NONE, .is_array = d->in_array};
+    d->state = d->in_array ? AT_FIRST_VALUE : AT_FIRST_NAME;
+    return true;
+}
+
+static inline bool drop_name(struct drop *d)
+{
+    size_t to = drop_run(d, d->i + 1);
+    if (to + 1 >= d->n || d->p[to] != '"' || d->p[to + 1] != ':') {
+        return false;
+    }
+    d->i = to + 2;
+    d->state = AT_VALUE;
+    return true;
+}
+
+static inline bool drop_value(struct drop *d, struct json_splitter *c)
+{
+    char b = d->p[d->i];
+    if (b == '"') {
+        return drop_strings(d);
+    }
+    if (b == '{' || b == '[') {
+        return drop_open(d, c);
+    }
+    if (is_scalar_byte((unsigned char)b)) {
+        return drop_scalar(d);
+    }
+    return d->state == AT_FIRST_VALUE && drop_close(d, c);
+}
+
+/* A comma, a name and a value, as far as they come next, or a closing bracket; false as
+ * run_token(). */
+static inline bool drop_item(struct drop *d, struct json_splitter *c)
+{
+    if (d->state == AT_NEXT) {
+        if (d->p[d->i] != ',') {
+            return drop_close(d, c);
+        }
+        d->i++;
+        d->state = d->in_array ? AT_VALUE : AT_NAME;
+    }
+    if (d->i < d->n && (d->state == AT_NAME || d->state == AT_FIRST_NAME)) {
+        bool named = d->p[d->i] == '"' && drop_name(d);
+        if (!named) {
+            return d->state == AT_FIRST_NAME && drop_close(d, c);
+        }
+    }
+    return d->i == d->n || (d->state <= AT_FIRST_VALUE && drop_value(d, c));
+}
+
+/* To the end of the outermost container in which nothing is kept; false as run_token(). */
+static bool run_dropped(struct run *r)
+{
+    struct json_splitter *c = r->c;
+    struct drop d = {.p = r->p,
+                     .n = r->n,
+                     .i = r->i,
+                     .state = r->state,
+                     .depth = r->depth,
+                     .in_array = c->stack[r->depth - 1].is_array,
+                     .block = NO_BLOCK};
+    int outermost = r->depth;
+    while (outermost - 1 > c->item_depth && c->stack[outermost - 2].keep == KEEP_NONE) {
+        outermost--;
+    }
+    bool ok = true;
+    while (ok && d.i < d.n && d.depth >= outermost) {
+        ok = drop_item(&d, c);
+    }
+    r->i = d.i;
+    r->state = d.state;
+    r->depth = d.depth;
+    r->value_keep = KEEP_NONE;
+    return ok;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
 /* One token; false: the whole machine continues from here. */
 static inline bool run_token(struct run *r)
 {
     struct level *top = &r->c->stack[r->depth - 1];
+    if (top->keep == KEEP_NONE) {
+        return run_dropped(r);
+    }
     switch (r->state) {
     case AT_FIRST_NAME:
     case AT_NAME:

@@ -15,6 +15,8 @@
  *     half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
+ *   - Before something is taken down for a replacement, the cloud is asked whether it may be made
+ *     (lb_op.ask); an owner who may not leaves the batch, and all of his stands.
  *   - What an operation took away is put back (lb_op.undo) when its owner fails before the
  *     replacement is there.
  * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps
@@ -45,6 +47,8 @@ struct lb_item {
     struct lb_kinds *full;
     /* not 0: waits while the driver finds out by halves who spoils a shared operation */
     unsigned group;
+    /* failed, and is in the stage `retreat`; after that, what it takes back is taken back */
+    bool retreats;
     void *data; /* the provider's, arena-owned */
     /* of findings.h, in s->life */
     struct tt_finding *findings;
@@ -96,10 +100,19 @@ struct lb_flow {
     int (*facts)(struct lb_sync *s, struct err *err);
     const struct lb_stage *stages;
     size_t n_stages;
+    /* After all stages, for items that failed: takes back what was added for their sake alone.
+     * Items with lb_item.retreats take part, no others; NULL: nothing is ever taken back. */
+    const struct lb_stage *retreat;
+    /* Has something been added for this item, which has failed, that goes now?  Not NULL where
+     * `retreat` is not. */
+    bool (*retreats)(const struct lb_sync *s, const struct lb_item *item);
     /* Allocations of observe and plan in s->a are freed when the next turn or stage begins, those
      * of an operation after its wrote(); allocate longer-lived data in s->life.  For flows of big
      * batches, which would pile up a dozen plans. */
     bool forgets;
+    /* Operations of a plan for several Services that are in flight at most; 0: 32, which also holds
+     * for a plan for one.  For flows whose batches share no resource (TT_CAP_NODES_TOGETHER). */
+    size_t window;
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names);
@@ -110,6 +123,11 @@ struct lb_flow {
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
      * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
+    /* While the operations of the last stage go on, of an item that is ensured: all of its
+     * operations but tails (plan.h) have ended well, so it serves.  Sets the addresses, and what
+     * else of the result may be written now: the host writes it (result_serves).  Once per plan;
+     * status() follows.  NULL: nothing is written before the end. */
+    void (*serves)(struct lb_sync *s, struct lb_item *item);
     /* After all stages (and objects) went well for the item: sets its results through
      * the host. May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it) and
- * driver_undo.c (what a stage took away and did not replace) share.
+/* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it),
+ * driver_ask.c (may be made again what a stage takes down?) driver_undo.c (what it took away
+ * and did not replace) and driver_retreat.c (what was added in vain) share.
  *
  * Private to common/lb.  A struct drive lives on the stack of one call; one thread. */
 #ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
@@ -36,7 +37,10 @@ struct drive {
     /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
-    struct drive_failure *failures; /* of the last execution, in the plan's order */
+    bool *told_serving; /* per item: that it serves was told in this execution */
+    bool last_stage;    /* nothing is needed behind the stage in progress */
+    /* of the last execution, in the plan's order; room for each operation */
+    const struct drive_failure **failures;
     size_t n_failures;
     struct drive_debt *debts; /* of this sync, the oldest first */
     size_t n_debts;
@@ -58,10 +62,17 @@ void drive_stage(struct drive *d, const struct lb_stage *stage);
 /* The host and the flow hear of one operation of d->view; failures are noted. */
 void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
                    const struct err *err, int64_t took_ms);
+/* Tells the host of the items that serve already (struct lb_flow, serves); driver_serves.c. */
+void drive_note_serving(void *arg, const unsigned *outcomes);
 /* How this sync executes plans. */
 struct lb_exec_config drive_exec_config(struct drive *d);
+/* Asks whether what the plan takes down may be made again; nothing has been sent yet.  False: who
+ * may not has left the batch, and the plan must be recreated. */
+bool drive_ask_first(struct drive *d);
 /* Books what the plan took away, and what it replaced, by the outcomes of its operations. */
 void drive_debts_book(struct drive *d, const unsigned *outcomes);
+/* Takes back what was added for the sake of items that have failed (lb_flow.retreat). */
+void drive_retreat(struct drive *d);
 /* Puts back what is owed to items that have failed; their errors say what came of it. */
 void drive_put_back(struct drive *d);
 /* Appends one stage to the plan of a sync that only plans. */

@@ -207,7 +207,9 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
         tell_forbidden(d, op);
     }
     if (outcome == LB_FAILED) {
-        d->failures[d->n_failures++] = (struct drive_failure){.op = op, .err = *err};
+        struct drive_failure *f = ARENA_NEW(d->s.a, struct drive_failure);
+        *f = (struct drive_failure){.op = op, .err = *err};
+        d->failures[d->n_failures++] = f;
     }
     struct tt_operation view = *d->view->operations[index];
     view.flags |= outcome == LB_TOLERATED ? TT_OP_TOLERATED : 0;
@@ -346,8 +348,8 @@ static size_t failures_settle_kind(struct drive *d, bool stale)
 {
     size_t n = 0;
     for (size_t i = 0; i < d->n_failures; i++) {
-        if (is_stale(d->failures[i].err.code) == stale) {
-            failure_settle(d, &d->failures[i]);
+        if (is_stale(d->failures[i]->err.code) == stale) {
+            failure_settle(d, d->failures[i]);
             n++;
         }
     }
@@ -358,7 +360,7 @@ static enum turn failures_settle(struct drive *d)
 {
     size_t left = 0;
     for (size_t i = 0; i < d->n_failures; i++) {
-        if (!make_room(d, &d->failures[i])) {
+        if (!make_room(d, d->failures[i])) {
             d->failures[left++] = d->failures[i];
         }
     }
@@ -374,7 +376,7 @@ static enum turn failures_settle(struct drive *d)
     }
     (void)failures_settle_kind(d, true); /* too many conflicts are a result like any other */
     if (count_active(d) == before) {     /* nobody in this batch owns what failed: all stop */
-        drive_fail_active(d, &d->failures[0].err);
+        drive_fail_active(d, &d->failures[0]->err);
     }
     d->s.fresh = true;
     return drive_has_active(d) ? TURN_AGAIN : TURN_DONE;
@@ -386,6 +388,7 @@ struct lb_exec_config drive_exec_config(struct drive *d)
     return (struct lb_exec_config){
         .a = s->a,
         .forgets = d->cfg->flow->forgets,
+        .window = s->n_items > 1 ? d->cfg->flow->window : 0,
         .http = s->http,
         .clock = s->clock,
         .rng = s->rng,
@@ -397,19 +400,44 @@ struct lb_exec_config drive_exec_config(struct drive *d)
     };
 }
 
+/* The plan was cancelled: a Service of a batch whose own operations have all ended well has not
+ * failed for that. */
+static void fail_unfinished(struct drive *d, const unsigned *outcomes, const struct err *err)
+{
+    for (size_t i = 0; i < d->plan.n_ops; i++) {
+        const struct lb_op *op = &d->plan.ops[i];
+        const char *key;
+        if ((outcomes[i] & (LB_FAILED | LB_NOT_RUN)) == 0) {
+            continue;
+        }
+        STR_SET_EACH (key, &op->owners) {
+            struct lb_item *item = item_of(d, key);
+            if (item != NULL) {
+                drive_fail_item(item, err);
+            }
+        }
+    }
+}
+
 static enum turn stage_execute(struct drive *d)
 {
-    d->failures = ARENA_ARRAY(d->s.a, struct drive_failure, d->plan.n_ops);
+    d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
+    d->told_serving = ARENA_ARRAY(d->s.a, bool, d->s.n_items);
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
     struct err err = ERR_INIT;
+    cfg.on_round = drive_note_serving;
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
     drive_debts_book(d, result.outcomes);
     if (rc == ERR_OK) {
         return TURN_DONE;
     }
-    if (rc == ERR_CANCELLED || d->n_failures == 0) {
+    if (rc == ERR_CANCELLED) {
+        fail_unfinished(d, result.outcomes, &err);
+        return TURN_DONE;
+    }
+    if (d->n_failures == 0) {
         drive_fail_active(d, &err);
         return TURN_DONE;
     }
@@ -521,7 +549,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     if (spare_what_stands(d)) {
         return TURN_AGAIN;
     }
-    if (!stage_hold(d)) {
+    if (!stage_hold(d) || !drive_ask_first(d)) {
         d->s.fresh = true;
         return TURN_AGAIN;
     }

@@ -206,7 +206,7 @@ void drive_put_back(struct drive *d)
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
     d->view = lb_plan_view(&p);
-    d->failures = ARENA_ARRAY(d->s.a, struct drive_failure, p.n_ops);
+    d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, p.n_ops);
     d->n_failures = 0;
     d->s.host->report_plan(d->s.host->ctx, d->s.call, d->view);
     if (lb_exec_run(&p, &cfg, &result, &err) == ERR_OK || result.outcomes != NULL) {

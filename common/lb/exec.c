@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#define PARALLEL_MAX 32 /* operations in flight from one plan; clouds throttle beyond that */
+#define WINDOW 32 /* operations in flight from one plan; clouds throttle beyond that */
 
 struct output {
     const char *name;
@@ -388,7 +388,8 @@ static bool book_ended(struct lb_exec *x, const struct part *part)
 /* Begins what is ready, as long as there is room.  One that ends at once makes others ready. */
 static void begin_ready(struct lb_exec *x, const struct part *part)
 {
-    for (size_t i = 0; i < part->n && x->in_flight < PARALLEL_MAX; i++) {
+    size_t window = x->cfg->window > 0 ? x->cfg->window : WINDOW;
+    for (size_t i = 0; i < part->n && x->in_flight < window; i++) {
         const struct lb_op *op = &x->plan->ops[part->ops[i]];
         if (op->type->step != NULL && gate_open(x, part->ops[i])) {
             x->in_flight++;
@@ -399,10 +400,14 @@ static void begin_ready(struct lb_exec *x, const struct part *part)
 
 static void part_run(struct lb_exec *x, const struct part *part)
 {
-    for (;;) {
+    for (bool some = false;;) {
         run_direct(x, part);
         begin_ready(x, part);
-        if (book_ended(x, part)) {
+        if (some && x->cfg->on_round != NULL) {
+            x->cfg->on_round(x->cfg->arg, x->res->outcomes);
+        }
+        some = book_ended(x, part);
+        if (some) {
             continue;
         }
         if (x->in_flight == 0) {

@@ -43,7 +43,8 @@ void lb_run_accepted(struct lb_op_run *run);
 
 struct lb_exec_config {
     struct arena *a;
-    bool forgets; /* requests and answers of an operation go once on_done was told of it */
+    bool forgets;  /* requests and answers of an operation go once on_done was told of it */
+    size_t window; /* operations in flight at most; 0: 32 */
     struct http *http;
     struct clock *clock;
     struct rng *rng;
@@ -56,6 +57,10 @@ struct lb_exec_config {
      * all of a part are over. */
     void (*on_done)(void *arg, const struct lb_op *op, int index, unsigned outcome,
                     const struct err *err, int64_t took_ms);
+    /* May be NULL.  Each time that operations have ended, once those that waited for them have
+     * begun; `outcomes` per operation: LB_NOT_RUN also means that it is not over yet.  May block
+     * for a request to another server: what is in flight takes its time meanwhile. */
+    void (*on_round)(void *arg, const unsigned *outcomes);
     void *arg;
 };
 /* How it went: index and error of the operation that stopped the plan. */

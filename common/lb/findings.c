@@ -23,7 +23,8 @@ static bool stands_for(const char *row, const char *key)
 static bool is_listed(const char *const *rows, const char *key)
 {
     for (; *rows != NULL; rows++) {
-        if (stands_for(*rows, key)) {
+        bool may = **rows == *key || **rows == '*'; /* most begin otherwise */
+        if (may && stands_for(*rows, key)) {
             return true;
         }
     }

@@ -352,7 +352,11 @@ static int check_undos(const struct lb_plan *p, struct err *err)
 {
     int rc = ERR_OK;
     for (size_t i = 0; rc == ERR_OK && i < p->n_ops; i++) {
-        rc = p->ops[i].undo != NULL ? check_undo(p, p->ops[i].undo, i + 1, err) : ERR_OK;
+        const struct lb_op *op = &p->ops[i];
+        rc = op->ask != NULL ? check_undo_alone(op->ask, err) : ERR_OK;
+        if (rc == ERR_OK && op->undo != NULL) {
+            rc = check_undo(p, op->undo, i + 1, err);
+        }
     }
     return rc;
 }

@@ -17,6 +17,7 @@
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
  *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
+ *   ask        how what it takes away would be made again: the cloud is asked before the plan begins
  *   undo       how what the operation took away is put back as it was, should its replacement be
  *              refused
  *
@@ -162,6 +163,11 @@ struct lb_op {
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
     const char *forbidden_reason; /* its reason */
     const struct lb_undo *undo;   /* or NULL */
+    /* of a LB_DELETE; or NULL.  Makes what stands, as it stands, so that a cloud that allows it
+     * answers "exists"; its until_… and `then` are not read.  Sent before the plan begins, and only
+     * an answer that forbids it, or none, keeps the plan from being carried out
+     * (driver_ask.c). */
+    const struct lb_undo *ask;
     /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
     const char *part;
     /* carrying it out */
@@ -171,6 +177,9 @@ struct lb_op {
     /* set by lb_plan_seal() */
     int wave; /* 1…, one more than the longest chain of operations that it waits for; 0 for KEEP */
     int part_no; /* of the plan's parts (below); 0 for KEEP */
+    /* It deletes, or gives back, and no operation that does neither waits for it: what serves
+     * stands without it (driver.h, `serves`). */
+    bool tail;
 };
 
 /* A few words of op->kind; what is beyond the last one is not kept. */

@@ -134,6 +134,40 @@ static void place(struct order *o, struct lb_op *op)
     o->highest = op->wave > o->highest ? op->wave : o->highest;
 }
 
+static bool tidies(const struct lb_op *op)
+{
+    return op->verb == LB_DELETE || op->gives_back;
+}
+
+static void is_awaited(struct lb_plan *p, int on)
+{
+    if (on >= 0) {
+        p->ops[on].tail = false;
+    }
+}
+
+/* From the last operation on: each stands behind all that it waits for. */
+static void find_tails(struct lb_plan *p)
+{
+    int part = 0; /* the last one with an operation that does more than to tidy: it waits for all
+                   * of the parts before */
+    for (size_t i = 0; i < p->n_ops; i++) {
+        p->ops[i].tail = p->ops[i].verb != LB_KEEP && tidies(&p->ops[i]);
+        bool more = p->ops[i].verb != LB_KEEP && !p->ops[i].tail;
+        part = more && p->ops[i].part_no > part ? p->ops[i].part_no : part;
+    }
+    for (size_t i = p->n_ops; i-- > 0;) {
+        struct lb_op *op = &p->ops[i];
+        op->tail = op->tail && op->part_no >= part;
+        for (size_t k = 0; op->verb != LB_KEEP && !op->tail && k < op->after.n; k++) {
+            is_awaited(p, op->after.ops[k]);
+        }
+        if (op->verb != LB_KEEP && !op->tail) {
+            is_awaited(p, op->sent_after);
+        }
+    }
+}
+
 void lb_plan_order(struct lb_plan *p)
 {
     struct order o = {.p = p};
@@ -159,4 +193,5 @@ void lb_plan_order(struct lb_plan *p)
     }
     p->waves = o.highest;
     p->parts = o.part;
+    find_tails(p);
 }

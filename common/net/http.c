@@ -254,6 +254,20 @@ static bool all_done(struct http_job *const *jobs, size_t n)
     return true;
 }
 
+/* Many requests at once are followed by few: what was recycled of the others is given back. */
+static void trim(struct http *h)
+{
+    struct http_transfer **at = &h->spare;
+    for (size_t kept = 0; *at != NULL && kept < HTTP_SPARES; kept++) {
+        at = &(*at)->next;
+    }
+    while (*at != NULL) {
+        struct http_transfer *t = *at;
+        *at = t->next;
+        http_transfer_free(t);
+    }
+}
+
 void http_run(struct http *h, struct http_job *const *jobs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -262,6 +276,7 @@ void http_run(struct http *h, struct http_job *const *jobs, size_t n)
     while (!all_done(jobs, n)) {
         http_drive(h, CLOCK_NEVER);
     }
+    trim(h);
 }
 
 /* --- one request ----------------------------------------------------------------------------- */

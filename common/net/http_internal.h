@@ -44,6 +44,7 @@ struct tls_state {
     bool settled;       /* texts that cannot change are loaded */
 };
 
+#define HTTP_SPARES 2u /* recycled transfers and libcurl handles that a handle keeps */
 struct http {
     struct http_config cfg;
     CURLM *multi; /* replaced when the client certificate changes: closes its connections */
@@ -67,7 +68,9 @@ struct http {
 
     struct http_transfer *first, *last; /* of jobs that are not done, in order of start */
     struct http_transfer *spare;        /* recycled; linked by next */
-    CURL *spare_easy[HTTP_MAX_RUNNING]; /* recycled; a waiting job has none: they are big */
+    /* Recycled.  A waiting job has none, and few are kept: each is 10 KiB, and one is made in a
+     * tenth of a millisecond. */
+    CURL *spare_easy[HTTP_SPARES];
     size_t n_spare_easy;
     size_t n_running; /* in the multi */
     size_t n_counted; /* of these, with a total limit */

@@ -20,6 +20,11 @@
 #define KEEPALIVE_S        30L   /* Go's dialer: idle time and interval */
 #define USER_TIMEOUT_MS    45000 /* a peer behind a silent balancer: Go pings for 30 s + 15 s */
 #define KEPT_CONNECTION_S  90L   /* Go's IdleConnTimeout */
+/* Bytes of libcurl's buffers, which each request in flight has: hundreds of small requests are, few
+ * large ones.  Its default is 16 KiB, and 64 KiB for bodies that are sent; 16 KiB is the least. */
+#define STREAM_BUFFER 16384L
+#define ANSWER_BUFFER 4096L
+#define UPLOAD_BUFFER 16384L
 
 static int set_target(struct http_transfer *t, struct err *err);
 static int set_headers(struct http_transfer *t, struct err *err);
@@ -273,6 +278,9 @@ static void set_connection(struct http_transfer *t)
     /* A name that is still being looked up must not hold up a cancel. */
     curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+    curl_easy_setopt(e, CURLOPT_BUFFERSIZE,
+                     t->job->on_body != NULL ? STREAM_BUFFER : ANSWER_BUFFER);
+    curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, KEPT_CONNECTION_S);
     curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);

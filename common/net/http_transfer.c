@@ -64,7 +64,7 @@ void http_transfer_release(struct http_transfer *t)
     curl_easy_reset(easy);
     curl_slist_free_all(STEAL(t->headers));
     curl_slist_free_all(STEAL(t->connect_to));
-    if (h->n_spare_easy < ARRAY_LEN(h->spare_easy)) {
+    if (h->n_spare_easy < HTTP_SPARES) {
         h->spare_easy[h->n_spare_easy++] = easy;
     } else {
         curl_easy_cleanup(easy);

@@ -169,10 +169,27 @@ static void append_byte(struct str_buf *b, char c)
     str_append_c(b, hex[u & 15]);
 }
 
+/* Bytes of `s` that certainly stay as they are, nearly all of nearly every name: ASCII behind '%',
+ * the last of the marks that '#' and '%' are among. */
+static size_t harmless_run(const char *s)
+{
+    size_t n = 0;
+    while (s[n] > '%' && s[n] < 0x7f && s[n] != '/' && s[n] != '?') {
+        n++;
+    }
+    return n;
+}
+
 static void append_harmless(struct str_buf *b, const char *segment)
 {
     bool dots = is_dots(segment, strlen(segment));
     for (const char *s = segment; *s != '\0'; s++) {
+        size_t plain = dots ? 0 : harmless_run(s);
+        str_append_n(b, s, plain);
+        s += plain;
+        if (*s == '\0') {
+            break;
+        }
         size_t control = control_bytes(s);
         if (!dots && control == 0 && strchr("/?#%", *s) == NULL) {
             str_append_c(b, *s);

@@ -86,12 +86,9 @@ struct tt_result {
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
     const char *mark_body;
-    bool mark_alone; /* it goes also when all finalizers are there */
-    bool marked;     /* it was sent in this call */
-    /* set by the syncer: a patch that goes before something that works is taken down
-     * (sync_former.c); NULL: none */
-    const char *former_body;
-    bool former_sent; /* in this call */
+    bool mark_alone;  /* it goes also when all finalizers are there */
+    bool marked;      /* it was sent in this call */
+    bool former_sent; /* the patch of host_hooks.former_body, in this call */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
@@ -101,6 +98,13 @@ struct host_hooks {
     /* A plan with something to do for this Service is about to be carried out; once per call and
      * Service.  `call_arg` is that of host_call_begin(). */
     void (*on_work)(void *call_arg, struct tt_result *result);
+    /* A plan that takes down something that works is about to be carried out: the patch that keeps
+     * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
+     * `call_arg` as above. */
+    const char *(*former_body)(void *call_arg, const struct tt_result *result);
+    /* result_serves(): the addresses that the result has, and its annotations, are to be written now;
+     * in the call's thread, with its `call_arg`. */
+    void (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */

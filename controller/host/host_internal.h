@@ -89,8 +89,8 @@ const char *host_take_text(struct tt_result *r, const char *text, size_t max, co
 /* The descriptor declares the kind of `ref` with that verb. */
 bool host_kind_is_declared(const struct tt_host_ctx *h, const struct tt_kube_ref *ref,
                            const char *verb);
-/* Sends r->former_body, before the plan that takes something down is carried out.  A
- * failure is logged. */
+/* Sends the patch of host_hooks.former_body, before the plan that takes something down is carried
+ * out.  A failure is logged. */
 void host_keep_former(struct tt_host_ctx *h, struct tt_result *r);
 
 /* --- host_plan.c ------------------------------------------------------------------------------ */

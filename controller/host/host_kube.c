@@ -489,12 +489,16 @@ void host_keep_former(struct tt_host_ctx *h, struct tt_result *r)
                                         .svc = r->service,
                                         .version = r->version == NULL ? any : r->version};
 
-    if (h->args.client == NULL || (r->own & TT_OWN_STATUS) != 0 ||
-        !h->table.may_mutate(h, &r->call->abi)) {
+    const struct host_hooks *hooks = &h->args.hooks;
+    if (hooks->former_body == NULL || h->args.client == NULL || (r->own & TT_OWN_STATUS) != 0) {
+        return;
+    }
+    const char *body = hooks->former_body(r->call->call_arg, r);
+    if (body == NULL || !h->table.may_mutate(h, &r->call->abi)) {
         return;
     }
     r->former_sent = true; /* also when its answer is lost */
-    if (service_patch_send(&patch, r->former_body, &err) != ERR_OK) {
+    if (service_patch_send(&patch, body, &err) != ERR_OK) {
         log_warning("What the Service asked for before was not kept on it",
                     LOG_S("service", r->key), LOG_S("err", err.message));
     }

@@ -297,7 +297,7 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         if (first && h->args.hooks.on_work != NULL) {
             h->args.hooks.on_work(c->call_arg, r);
         }
-        if (r->former_body != NULL && !r->former_sent && n.takes_down) {
+        if (n.takes_down && !r->former_sent) {
             host_keep_former(h, r);
         }
     }

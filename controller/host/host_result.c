@@ -342,6 +342,20 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     mutex_unlock(&r->call->lock);
 }
 
+static void result_serves(struct tt_result *r)
+{
+    if (!host_has_result(r, "result_serves")) {
+        return;
+    }
+    const struct host_hooks *hooks = &r->call->host->args.hooks;
+    mutex_lock(&r->call->lock);
+    bool fits = !r->broken && !r->done && r->has_ingress && r->verb == TT_VERB_ENSURE;
+    mutex_unlock(&r->call->lock);
+    if (fits && hooks->on_serves != NULL) {
+        hooks->on_serves(r->call->call_arg, r);
+    }
+}
+
 static void result_done(struct tt_result *r)
 {
     if (!host_has_result(r, "result_done")) {
@@ -369,6 +383,7 @@ void host_table_results(struct tt_host *t)
     t->result_done = result_done;
     t->result_own = result_own;
     t->result_again = result_again;
+    t->result_serves = result_serves;
 }
 
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret)

@@ -36,6 +36,8 @@ struct family {
     struct map *series;
 };
 
+#define RECENT 64u /* a power of two */
+
 struct collector {
     metrics_collect_fn *collect;
     void *arg;
@@ -44,6 +46,8 @@ struct collector {
 struct metrics {
     struct mutex lock;
     struct map *families _guarded_by_(lock);
+    /* Families by where their names are, because callers name them by constants. */
+    struct family *recent[RECENT] _guarded_by_(lock);
     size_t n_series _guarded_by_(lock); /* of all families */
     /* Collectors run outside both locks; `running` counts them, and removing one waits. */
     struct mutex collectors_lock;
@@ -261,8 +265,13 @@ bool metrics_register(struct metrics *m, const struct tt_metric *table, size_t n
 static struct family *family_of(struct metrics *m, const char *name, uint32_t type)
     _requires_(m->lock)
 {
-    struct family *f = map_get(m->families, name);
+    size_t place = ((uintptr_t)name >> 3 ^ (uintptr_t)name >> 9) & (RECENT - 1);
+    struct family *f = m->recent[place];
 
+    if (f == NULL || f->def == NULL || strcmp(f->def->name, name) != 0) {
+        f = map_get(m->families, name);
+        m->recent[place] = f;
+    }
     if (f == NULL) {
         if (map_size(m->families) < FAMILIES_MAX) {
             (void)family_add(m, name, NULL); /* absent: this makes it known as unknown */

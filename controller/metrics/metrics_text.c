@@ -87,11 +87,35 @@ static void append_u64(struct str_buf *b, uint64_t v)
     str_append_n(b, text + at, sizeof(text) - at);
 }
 
+/* Any whole number of up to 15 digits is the shortest text of itself. */
+#define WHOLE_MAX 1e15
+
+static size_t digits_of_whole(uint64_t v, char digits[DIGITS_MAX + 1], int *ret_exponent)
+{
+    char text[DIGITS_MAX + 1];
+    size_t at = sizeof(text);
+
+    for (; v > 0; v /= 10) {
+        text[--at] = (char)('0' + v % 10);
+    }
+    size_t n = sizeof(text) - at;
+    *ret_exponent = (int)n - 1;
+    memcpy(digits, text + at, n);
+    while (n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    digits[n] = '\0';
+    return n;
+}
+
 /* The shortest digits that read back as `v` (> 0), and the exponent of the first of them. */
 static size_t shortest(double v, char digits[DIGITS_MAX + 1], int *ret_exponent)
 {
     char text[40];
 
+    if (v < WHOLE_MAX && v == (double)(uint64_t)v) {
+        return digits_of_whole((uint64_t)v, digits, ret_exponent);
+    }
     for (int n = 15; n <= DIGITS_MAX; n++) {
         (void)snprintf(text, sizeof(text), "%.*e", n - 1, v);
         if (n == DIGITS_MAX || strtod(text, NULL) == v) {

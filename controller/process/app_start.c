@@ -139,6 +139,14 @@ static int wait_for_api(struct app *a, struct err *err)
     }
 }
 
+static unsigned worker_limit(const struct app *a)
+{
+    unsigned wanted = (unsigned)a->args.options->concurrent_service_syncs;
+    unsigned most = a->args.provider->max_parallel;
+
+    return most != 0 && most < wanted ? most : wanted;
+}
+
 static void make_stores(struct app *a)
 {
     const struct tt_provider *d = a->args.provider;
@@ -148,9 +156,11 @@ static void make_stores(struct app *a)
         kube_store_keep_small(a->services);
     }
     a->nodes = kube_store_new(KUBE_NODE);
+    bool together = (d->capabilities & TT_CAP_NODES_TOGETHER) != 0 && worker_limit(a) > 1;
     a->queue = queue_new(&(struct queue_limits){.debounce_idle_ms = d->debounce_idle_ms,
                                                 .debounce_max_ms = d->debounce_max_ms,
-                                                .batch_max = d->batch_max},
+                                                .batch_max = d->batch_max,
+                                                .nodes_together = together},
                          a->args.clock);
     a->cache = service_cache_new();
     a->node_sets = node_sets_new();
@@ -195,20 +205,14 @@ static void make_host(struct app *a)
         .note_plans = a->args.options->service_annotations,
         .counts_deaths = a->args.quarantines,
         .hooks = {.on_work = syncer_on_work,
+                  .former_body = syncer_former_body,
+                  .on_serves = syncer_on_serves,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
                   .on_plan = note_plan,
                   .on_again = look_again,
                   .arg = a},
     });
-}
-
-static unsigned worker_limit(const struct app *a)
-{
-    unsigned wanted = (unsigned)a->args.options->concurrent_service_syncs;
-    unsigned most = a->args.provider->max_parallel;
-
-    return most != 0 && most < wanted ? most : wanted;
 }
 
 /* A Secret counts only together with reloading, as upstream's flags have it. */

@@ -115,12 +115,20 @@ static void group_release(struct queue_core *q, struct group *g)
     free(g);
 }
 
+#define NODES_GROUP "" /* no batch key is empty */
+
+static bool is_of_nodes(const struct group *g)
+{
+    return *g->key == '\0';
+}
+
 static int64_t group_due_ms(const struct queue_core *q, const struct group *g)
 {
     int64_t idle = g->last_ms + q->limits.debounce_idle_ms;
     int64_t most = g->first_ms + q->limits.debounce_max_ms;
+    bool waits = g->processing > 0 && !is_of_nodes(g); /* its keys share nothing */
 
-    if (g->processing > 0 || g->line.n == 0) {
+    if (waits || g->line.n == 0) {
         return NEVER;
     }
     if (q->shut_down) {
@@ -147,17 +155,27 @@ static struct line *line_for(struct queue_core *q, uint32_t reasons)
     return is_urgent(reasons) ? &q->urgent : &q->background;
 }
 
+/* The group in which an entry waits; NULL: it is run alone. */
+static const char *group_key(const struct queue_core *q, const struct entry *e)
+{
+    bool follows_nodes = q->limits.nodes_together && e->reasons == TT_REASON_NODES;
+
+    return e->batch_key != NULL ? e->batch_key : follows_nodes ? NODES_GROUP : NULL;
+}
+
 /* Queues a dirty entry that no worker processes. */
 static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
+    const char *group = group_key(q, e);
+
     e->queued_ms = now_ms;
     q->waiting++;
     q->n_looks += is_look(e->reasons);
-    if (e->batch_key == NULL) {
+    if (group == NULL) {
         queue_line_push(line_for(q, e->reasons), e);
         return;
     }
-    struct group *g = group_get(q, e->batch_key, is_look(e->reasons));
+    struct group *g = group_get(q, group, is_look(e->reasons));
     if (g->line.n == 0) {
         g->first_ms = now_ms;
     }
@@ -208,9 +226,9 @@ void queue_core_free(struct queue_core *q)
     free(q);
 }
 
-/* There is more to be done than to look. */
-static void leave_looks(struct queue_core *q, struct entry *e, const char *batch_key,
-                        int64_t now_ms)
+/* There is more to be done than to look, or than to follow the nodes. */
+static void leave_line(struct queue_core *q, struct entry *e, const char *batch_key, bool looked,
+                       int64_t now_ms)
 {
     struct group *g = e->group;
 
@@ -221,7 +239,7 @@ static void leave_looks(struct queue_core *q, struct entry *e, const char *batch
     queue_line_remove(e);
     e->group = NULL;
     q->waiting--;
-    q->n_looks--;
+    q->n_looks -= looked;
     if (g != NULL) {
         group_release(q, g);
     }
@@ -240,8 +258,10 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
 
     e->reasons |= reasons;
     entry_note_change(e, reasons, now_ms);
-    if (e->dirty && is_look(before) && !is_look(e->reasons)) {
-        leave_looks(q, e, batch_key, now_ms);
+    bool in_nodes = e->line != NULL && e->group != NULL && is_of_nodes(e->group);
+    if (e->dirty &&
+        (is_look(before) ? !is_look(e->reasons) : in_nodes && e->reasons != TT_REASON_NODES)) {
+        leave_line(q, e, batch_key, is_look(before), now_ms);
         return;
     }
     if (e->dirty) {
@@ -411,9 +431,11 @@ static void take_group(struct queue_core *q, struct queue_batch *ret, struct gro
                        int64_t now_ms)
 {
     call_waiting(q, g, now_ms);
-    size_t n = g->line.n < q->limits.batch_max ? g->line.n : q->limits.batch_max;
+    size_t most = is_of_nodes(g) ? QUEUE_NODES_MAX : q->limits.batch_max;
+    size_t n = g->line.n < most ? g->line.n : most;
 
     ret->batch_key = xstrdup(g->key);
+    ret->nodes = is_of_nodes(g);
     ret->items = xcalloc(n, sizeof(*ret->items));
     while (ret->n < n) {
         take(q, ret, g->line.head);

@@ -16,6 +16,10 @@
  * batch_max keys are, and the others are due at once.  While a batch of a group is being processed
  * the group yields no second one.
  *
+ * With nodes_together, keys without a batch key whose only reason is a node change gather in the
+ * same way, in the group of nodes: its batches have the batch key "" and `nodes` set, hold at most
+ * QUEUE_NODES_MAX keys, and do not exclude each other.  Any other reason takes a key out of there.
+ *
  * Order: looks (QUEUE_REASON_LOOK) last; keys with a reason other than a re-sync or a node change
  * go first; a key that waits for QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
  * Source: controller.md §1.18, vectors 103–113.  Thread rule: one caller at a time (queue.h). */
@@ -36,6 +40,9 @@
  * which something was edited or is going. */
 #define QUEUE_REASON_AWAITS 0x40000000u
 
+/* Keys of one batch of the group of nodes.  The slowest one holds the others of its batch. */
+#define QUEUE_NODES_MAX 128
+
 struct queue_core;
 
 struct queue_limits {
@@ -43,10 +50,12 @@ struct queue_limits {
     int64_t max_ms;           /* 0: 300 s */
     int64_t debounce_idle_ms; /* 0: 100 ms */
     int64_t debounce_max_ms;  /* 0: 2 s */
-    size_t batch_max; /* keys of one batch; 0: TT_LIST_MAX, the most that a plan can be of */
+    size_t batch_max;    /* keys of one batch; 0: TT_LIST_MAX, the most that a plan can be of */
+    bool nodes_together; /* keys that only follow the nodes are one batch, up to QUEUE_NODES_MAX */
 };
 
-/* A worker's batch: the keys of one group, or a single key without one. */
+/* A worker's batch: the keys of one group, or a single key without one.  Released with
+ * queue_batch_clear(). */
 struct queue_item {
     char *key;
     uint32_t reasons; /* TT_REASON_… */
@@ -54,7 +63,8 @@ struct queue_item {
     int64_t changed_ms;
 };
 struct queue_batch {
-    char *batch_key; /* "" for a single key without one */
+    char *batch_key; /* "" for a single key without one, and for keys that follow the nodes */
+    bool nodes;      /* nodes_together: the only reason of each key is a node change */
     struct queue_item *items;
     size_t n;
     int64_t oldest_ms; /* since when its oldest key stood in line */

@@ -21,7 +21,7 @@ struct line {
 };
 
 struct group {
-    char *key;
+    char *key; /* the batch key; "" is the group of nodes */
     struct line line;
     int64_t first_ms;
     int64_t last_ms;

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes 56 bytes and its key as long as all is well: thousands of Services are to cost
- * little.  What is pending, and what is wrong, has a block of its own.  Kinds are few and held once
- * (kube/words.h). */
+ * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services are to
+ * cost little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds are
+ * few and held once (kube/words.h). */
 #include "controller/sync/board.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/index.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "controller/kube/model/words.h"
 
+#define NO_KIND UINT16_MAX
+
 #define BATCHES_MAX 1024 /* at most one per worker, of which there are 1,000 at most */
 
-/* Data of a Service that is waiting or has something to report. */
+/* Data of a Service that is waiting or under way, or has something to report. */
 struct trouble {
+    int64_t began_us; /* SYNCING: when */
     int64_t failing_us;
     int64_t next_us;
     char *message;                  /* heap; NULL: none */
@@ -30,16 +36,17 @@ struct trouble {
 };
 
 struct entry {
-    const char *kind; /* a word; NULL: not said, or too long for one */
     const char *verb; /* static */
     int64_t synced_us;
-    int64_t began_us;
     struct trouble *trouble; /* NULL: all of it is zero */
     int32_t took_ms;
-    unsigned calls;
+    uint32_t calls;
+    uint16_t kind;  /* a word's place; NO_KIND: not said, or too long for one */
     uint8_t state;  /* enum board_state */
     uint8_t before; /* SYNCING: what it was */
+    char key[];
 };
+static_assert(offsetof(struct entry, key) == 36, "there are tens of thousands of them");
 
 struct running {
     uint64_t number;
@@ -51,7 +58,7 @@ struct running {
 struct board {
     struct clock *clock;
     struct mutex lock;
-    struct map *entries _guarded_by_(lock);
+    struct index entries _guarded_by_(lock);
     struct running running[BATCHES_MAX] _guarded_by_(lock); /* in the order of their beginning */
     size_t n_running _guarded_by_(lock);
     uint64_t next_number _guarded_by_(lock);
@@ -77,13 +84,20 @@ static void trouble_free(struct trouble *t)
     }
 }
 
-static void entry_free(void *p)
+static void entry_free(struct entry *e)
 {
-    struct entry *e = p;
-
-    trouble_free(e->trouble);
-    free(e);
+    if (e != NULL) {
+        trouble_free(e->trouble);
+        free(e);
+    }
 }
+
+static const void *entry_key(const void *record)
+{
+    return ((const struct entry *)record)->key;
+}
+
+static const struct index_kind by_key = {entry_key, index_text_hash, index_text_cmp};
 
 static struct trouble *trouble_of(struct entry *e)
 {
@@ -97,7 +111,7 @@ static void tidy_trouble(struct entry *e)
 {
     const struct trouble *t = e->trouble;
 
-    if (t != NULL && t->failing_us == 0 && t->next_us == 0 && t->message == NULL &&
+    if (t != NULL && t->began_us == 0 && t->failing_us == 0 && t->next_us == 0 && t->message == NULL &&
         t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL && t->left == NULL &&
         t->code == TT_OK && t->failures == 0 && t->create + t->change + t->delete_ == 0) {
         trouble_free(STEAL(e->trouble));
@@ -111,7 +125,7 @@ struct board *board_new(struct clock *clock)
     b->clock = clock;
     mutex_init(&b->lock);
     mutex_lock(&b->lock);
-    b->entries = map_new(entry_free);
+    index_init(&b->entries, &by_key);
     mutex_unlock(&b->lock);
     return b;
 }
@@ -122,7 +136,10 @@ void board_free(struct board *b)
         return;
     }
     mutex_lock(&b->lock);
-    map_free(b->entries);
+    for (size_t i = 0; i < b->entries.cap; i++) {
+        entry_free(b->entries.at[i]);
+    }
+    index_done(&b->entries);
     for (size_t i = 0; i < b->n_running; i++) {
         free(b->running[i].batch_key);
     }
@@ -165,12 +182,15 @@ void board_batch_end(struct board *b, uint64_t batch)
 
 static struct entry *entry_of(struct board *b, const char *key) _requires_(b->lock)
 {
-    struct entry *e = map_get(b->entries, key);
+    struct entry *e = index_get(&b->entries, key);
 
     if (e == NULL) {
-        e = xcalloc(1, sizeof(*e));
+        size_t size = strlen(key) + 1;
+        e = xcalloc(1, offsetof(struct entry, key) + size);
         e->verb = "";
-        map_set(b->entries, key, e);
+        e->kind = NO_KIND;
+        memcpy(e->key, key, size);
+        (void)index_put(&b->entries, e); /* it was not there */
     }
     return e;
 }
@@ -190,10 +210,10 @@ void board_begin(struct board *b, const char *key, const char *verb)
     e->before = e->state == BOARD_SYNCING ? e->before : e->state;
     e->state = BOARD_SYNCING;
     e->verb = verb;
-    e->began_us = now_us;
-    if (e->trouble != NULL &&
-        strcmp(verb, "update") != 0) { /* which compares nothing that is named */
-        set_text(&e->trouble->left, NULL);
+    struct trouble *t = trouble_of(e);
+    t->began_us = now_us;
+    if (strcmp(verb, "update") != 0) { /* which compares nothing that is named */
+        set_text(&t->left, NULL);
     }
     mutex_unlock(&b->lock);
 }
@@ -223,7 +243,9 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
 
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, key);
-    if (how->part && e->trouble != NULL && e->trouble->failing_us != 0) {
+    struct trouble *t = trouble_of(e);
+    t->began_us = how->state == BOARD_SYNCING ? t->began_us : 0;
+    if (how->part && t->failing_us != 0) {
         e->state = e->before;
         mutex_unlock(&b->lock);
         free(message);
@@ -233,7 +255,6 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
     e->synced_us = now_us;
     e->took_ms = how->took_ms > INT32_MAX ? INT32_MAX : (int32_t)how->took_ms;
     e->calls = how->calls;
-    struct trouble *t = trouble_of(e);
     t->code = how->code;
     t->next_us = how->delay_ms < 0 ? 0 : now_us + how->delay_ms * 1000;
     set_text(&t->message, message);
@@ -260,6 +281,7 @@ void board_late(struct board *b, const char *key, const char *message)
         BOARD_SYNCING) { /* else it came back a moment ago, or was a look, which shows nothing */
         struct trouble *t = trouble_of(e);
         e->state = BOARD_FAILED;
+        t->began_us = 0;
         t->code = TT_TRANSIENT;
         t->next_us = 0;
         t->failing_us = t->failing_us == 0 ? clock_wall_us(b->clock) : t->failing_us;
@@ -272,7 +294,7 @@ void board_late(struct board *b, const char *key, const char *message)
 void board_drop(struct board *b, const char *key)
 {
     mutex_lock(&b->lock);
-    (void)map_remove(b->entries, key); /* there may be none */
+    entry_free(index_take(&b->entries, key)); /* there may be none */
     mutex_unlock(&b->lock);
 }
 
@@ -383,6 +405,7 @@ static void plan_one(struct board *b, const struct map *pending,
     const struct pending *of = map_get(pending, service->key);
     const struct pending *p = of == NULL ? &none : of;
     const char *kind = str_is_empty(service->kind) ? NULL : kube_word(service->kind);
+    uint32_t place = NO_KIND;
     char *text = p->lines.len == 0 ? NULL : short_copy(p->lines.data, BOARD_PLAN_MAX);
     char *findings = findings_text(service);
     char *nobody = nobody_text(service);
@@ -390,7 +413,7 @@ static void plan_one(struct board *b, const struct map *pending,
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, service->key);
     struct trouble *t = trouble_of(e);
-    e->kind = kind == NULL ? e->kind : kind;
+    e->kind = kind != NULL && kube_word_place(kind, &place) ? (uint16_t)place : e->kind;
     t->create = small(p->create);
     t->change = small(p->change);
     t->delete_ = small(p->delete_);
@@ -431,20 +454,18 @@ static const char *copy_text(struct arena *a, const char *text)
     return text == NULL ? "" : arena_strdup(a, text);
 }
 
-static bool copy_row(const char *key, void *value, void *arg)
+static void copy_row(struct copying *c, const struct entry *e)
 {
     static const struct trouble none = {0};
-    const struct entry *e = value;
     const struct trouble *t = e->trouble == NULL ? &none : e->trouble;
-    struct copying *c = arg;
 
     c->rows[c->n++] = (struct board_row){
-        .key = arena_strdup(c->a, key),
-        .kind = str_nonnull(e->kind),
+        .key = arena_strdup(c->a, e->key),
+        .kind = e->kind == NO_KIND ? "" : kube_word_at(e->kind),
         .state = (enum board_state)e->state,
         .verb = e->verb,
         .synced_us = e->synced_us,
-        .began_us = e->state == BOARD_SYNCING ? e->began_us : 0,
+        .began_us = e->state == BOARD_SYNCING ? t->began_us : 0,
         .took_ms = e->took_ms,
         .calls = e->calls,
         .code = t->code,
@@ -460,17 +481,6 @@ static bool copy_row(const char *key, void *value, void *arg)
         .serves_nobody = copy_text(c->a, t->serves_nobody),
         .left = copy_text(c->a, t->left),
     };
-    return true;
-}
-
-static bool count_row(const char *key, void *value, void *arg)
-{
-    const struct entry *e = value;
-    size_t *counts = arg;
-
-    (void)key;
-    counts[e->state]++;
-    return true;
 }
 
 void board_counts(struct board *b, size_t ret[BOARD_STATES])
@@ -479,7 +489,12 @@ void board_counts(struct board *b, size_t ret[BOARD_STATES])
         ret[i] = 0;
     }
     mutex_lock(&b->lock);
-    map_each(b->entries, count_row, ret);
+    for (size_t i = 0; i < b->entries.cap; i++) {
+        const struct entry *e = b->entries.at[i];
+        if (e != NULL) {
+            ret[e->state]++;
+        }
+    }
     mutex_unlock(&b->lock);
 }
 
@@ -489,8 +504,12 @@ void board_look(struct board *b, struct arena *a, struct board_view *ret)
 
     *ret = (struct board_view){.wall_us = clock_wall_us(b->clock)};
     mutex_lock(&b->lock);
-    c.rows = ARENA_ARRAY(a, struct board_row, map_size(b->entries));
-    map_each(b->entries, copy_row, &c);
+    c.rows = ARENA_ARRAY(a, struct board_row, b->entries.n);
+    void **sorted = index_sorted(&b->entries);
+    for (size_t i = 0; sorted[i] != NULL; i++) {
+        copy_row(&c, sorted[i]);
+    }
+    free(sorted);
     ret->batches = ARENA_ARRAY(a, struct board_batch, b->n_running);
     for (size_t i = 0; i < b->n_running; i++) {
         const struct running *r = &b->running[i];

@@ -2,11 +2,13 @@
 /* service_cache.c: see service_cache.h. */
 #include "controller/sync/service_cache.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/index.h"
 #include "common/base/lock.h"
-#include "common/base/map.h"
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
 
@@ -24,7 +26,7 @@ struct rare {
 };
 
 /* There is one for each Service of the cluster: its members are those of struct
- * service_known, in 80 bytes. */
+ * service_known, in 72 bytes and the key. */
 struct known {
     struct kube_held state;
     struct kube_held accepted;
@@ -45,11 +47,12 @@ struct known {
     bool by_own : 1;
     bool has_endpoints : 1;
     bool has_findings : 1;
+    char key[];
 };
 
 struct service_cache {
     struct mutex lock;
-    struct map *entries _guarded_by_(lock);
+    struct index entries _guarded_by_(lock); /* struct known */
     bool has_passed _guarded_by_(lock);
     struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
 };
@@ -65,14 +68,27 @@ static void rare_free(struct rare *r)
     }
 }
 
-static void known_free(void *p)
+static void known_free(struct known *e)
 {
-    struct known *e = p;
+    if (e != NULL) {
+        kube_held_unref(e->state);
+        kube_held_unref(e->accepted);
+        rare_free(e->rare);
+        free(e);
+    }
+}
 
-    kube_held_unref(e->state);
-    kube_held_unref(e->accepted);
-    rare_free(e->rare);
-    free(e);
+static const void *known_key(const void *record)
+{
+    return ((const struct known *)record)->key;
+}
+
+static const struct index_kind by_key = {known_key, index_text_hash, index_text_cmp};
+
+/* All members but its key. */
+static void known_set(struct known *e, const struct known *members)
+{
+    memcpy(e, members, offsetof(struct known, key));
 }
 
 static struct rare *rare_of(struct known *e)
@@ -96,11 +112,13 @@ static void tidy_rare(struct known *e)
 
 static struct known *entry_get(struct service_cache *c, const char *key) _requires_(c->lock)
 {
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
 
     if (e == NULL) {
-        e = xcalloc(1, sizeof(*e));
-        map_set(c->entries, key, e);
+        size_t size = strlen(key) + 1;
+        e = xcalloc(1, offsetof(struct known, key) + size);
+        memcpy(e->key, key, size);
+        (void)index_put(&c->entries, e); /* it was not there */
     }
     return e;
 }
@@ -111,7 +129,7 @@ struct service_cache *service_cache_new(void)
 
     mutex_init(&c->lock);
     mutex_lock(&c->lock);
-    c->entries = map_new(known_free);
+    index_init(&c->entries, &by_key);
     mutex_unlock(&c->lock);
     return c;
 }
@@ -122,7 +140,10 @@ void service_cache_free(struct service_cache *c)
         return;
     }
     mutex_lock(&c->lock);
-    map_free(c->entries);
+    for (size_t i = 0; i < c->entries.cap; i++) {
+        known_free(c->entries.at[i]);
+    }
+    index_done(&c->entries);
     mutex_unlock(&c->lock);
     mutex_done(&c->lock);
     free(c);
@@ -178,7 +199,7 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
     struct kube_held accepted = kube_held_none();
 
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         ret = copy_of(e);
         state = kube_held_ref(e->state);
@@ -199,7 +220,7 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
 bool service_cache_has(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    bool has = map_has(c->entries, key);
+    bool has = index_get(&c->entries, key) != NULL;
     mutex_unlock(&c->lock);
     return has;
 }
@@ -211,7 +232,8 @@ static struct kube_held forget_object(struct known *e)
     struct rare *r = e->rare;
     struct kube_held accepted = e->accepted;
 
-    *e = (struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r};
+    known_set(e, &(struct known){
+                     .state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
     if (r != NULL) {
         r->waits_ms = 0;
         r->n_findings = 0;
@@ -248,7 +270,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
 void service_cache_note_replacing(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->replacing = true;
     }
@@ -258,7 +280,7 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->behind = behind;
     }
@@ -269,7 +291,7 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     struct kube_held old = kube_held_none();
     bool good = end->good;
     if (e != NULL) {
@@ -291,7 +313,7 @@ int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_
     int64_t since_ms = 0;
 
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         struct rare *r = rare_of(e);
         r->waits_ms = r->waits_ms == 0 ? now_ms : r->waits_ms;
@@ -304,7 +326,7 @@ int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_
 void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->wait_told = told;
         if (e->rare != NULL && !told) {
@@ -331,7 +353,7 @@ void service_cache_set_findings(struct service_cache *c, const char *key,
 {
     *ret_was = (struct service_findings){0};
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         struct rare *r = rare_of(e);
         for (size_t i = 0; i < r->n_findings; i++) {
@@ -355,7 +377,7 @@ bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t 
     bool news = false;
 
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         news = e->drift != digest;
         e->drift = digest;
@@ -367,7 +389,7 @@ bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t 
 bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint64_t digest)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     bool news = e != NULL && (e->rare == NULL ? 0 : e->rare->unreadable) != digest;
     if (e != NULL) {
         rare_of(e)->unreadable = digest;
@@ -392,7 +414,7 @@ bool service_cache_set_nodes(struct service_cache *c, const char *key,
     bool is_latest = true;
 
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->nodes = *nodes;
         e->has_nodes = true;
@@ -407,7 +429,7 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
     bool is_latest = true;
 
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL && e->by_own != by_own) {
         e->by_own = by_own;
         is_latest = !c->has_passed || !e->has_nodes || has_nodes(e, &c->passed);
@@ -419,7 +441,7 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->endpoints = fingerprint;
         e->has_endpoints = true;
@@ -430,7 +452,7 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
 void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->addresses = fingerprint;
     }
@@ -441,7 +463,7 @@ bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
                                        uint64_t fingerprint)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     bool others = e != NULL && e->addresses != 0 && e->addresses != fingerprint;
     mutex_unlock(&c->lock);
     return others;
@@ -471,7 +493,7 @@ void service_cache_note_let_go(struct service_cache *c, const char *key, const c
 bool service_cache_has_let_go(struct service_cache *c, const char *key, const char *uid)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     bool let_go = e != NULL && e->rare != NULL && e->rare->let_go_uid != NULL &&
                   str_eq(e->rare->let_go_uid, uid);
     mutex_unlock(&c->lock);
@@ -481,13 +503,13 @@ bool service_cache_has_let_go(struct service_cache *c, const char *key, const ch
 void service_cache_clear_let_go(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL && e->rare != NULL) {
         free(STEAL(e->rare->let_go_uid));
     }
     if (e != NULL && kube_held_is_none(e->state) &&
         (e->rare == NULL || e->rare->foreign_uid == NULL)) {
-        (void)map_remove(c->entries, key);
+        known_free(index_take(&c->entries, key));
     } else if (e != NULL) {
         tidy_rare(e);
     }
@@ -498,7 +520,7 @@ void service_cache_note_marked(struct service_cache *c, const char *key, const c
                                enum mark mark)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL && (uid != NULL || e->rare != NULL)) {
         struct rare *r = rare_of(e);
         free(r->marked_uid);
@@ -512,7 +534,7 @@ void service_cache_note_marked(struct service_cache *c, const char *key, const c
 enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     const struct rare *r = e == NULL ? NULL : e->rare;
     bool marked = r != NULL && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
     enum mark mark = marked ? r->mark : MARK_NONE;
@@ -523,36 +545,27 @@ enum mark service_cache_marked(struct service_cache *c, const char *key, const c
 void service_cache_drop(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    (void)map_remove(c->entries, key); /* absent is fine */
+    known_free(index_take(&c->entries, key)); /* absent is fine */
     mutex_unlock(&c->lock);
 }
 
 void service_cache_drop_known(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     struct rare *r = e == NULL ? NULL : e->rare;
     if (r != NULL && (r->foreign_uid != NULL || r->let_go_uid != NULL)) {
         kube_held_unref(e->state);
         kube_held_unref(e->accepted);
         free(STEAL(r->marked_uid));
         r->waits_ms = 0;
-        *e = (struct known){
-            .foreign = r->foreign_uid != NULL, .has_findings = e->has_findings, .rare = r};
+        known_set(e, &(struct known){.foreign = r->foreign_uid != NULL,
+                                     .has_findings = e->has_findings,
+                                     .rare = r});
     } else {
-        (void)map_remove(c->entries, key); /* absent is fine */
+        known_free(index_take(&c->entries, key)); /* absent is fine */
     }
     mutex_unlock(&c->lock);
-}
-
-static bool count_synced(const char *key, void *value, void *arg)
-{
-    const struct known *e = value;
-    size_t *n = arg;
-
-    (void)key;
-    *n += !kube_held_is_none(e->state);
-    return true;
 }
 
 size_t service_cache_count(struct service_cache *c)
@@ -560,7 +573,10 @@ size_t service_cache_count(struct service_cache *c)
     size_t n = 0;
 
     mutex_lock(&c->lock);
-    map_each(c->entries, count_synced, &n);
+    for (size_t i = 0; i < c->entries.cap; i++) {
+        const struct known *e = c->entries.at[i];
+        n += e != NULL && !kube_held_is_none(e->state);
+    }
     mutex_unlock(&c->lock);
     return n;
 }
@@ -568,39 +584,29 @@ size_t service_cache_count(struct service_cache *c)
 size_t service_cache_size(struct service_cache *c)
 {
     mutex_lock(&c->lock);
-    size_t n = map_size(c->entries);
+    size_t n = c->entries.n;
     mutex_unlock(&c->lock);
     return n;
-}
-
-struct collect {
-    const struct node_digests *nodes;
-    char **keys;
-    size_t n;
-};
-
-static bool collect_other(const char *key, void *value, void *arg)
-{
-    const struct known *e = value;
-    struct collect *out = arg;
-
-    if (e->ours && !kube_held_is_none(e->state) && (!e->has_nodes || !has_nodes(e, out->nodes))) {
-        out->keys[out->n++] = xstrdup(key);
-    }
-    return true;
 }
 
 char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
                                       size_t *ret_n)
 {
-    struct collect out = {.nodes = nodes};
+    size_t n = 0;
 
     mutex_lock(&c->lock);
     c->has_passed = true;
     c->passed = *nodes;
-    out.keys = xcalloc(map_size(c->entries) + 1, sizeof(*out.keys));
-    map_each(c->entries, collect_other, &out);
+    char **keys = xcalloc(c->entries.n + 1, sizeof(*keys));
+    void **sorted = index_sorted(&c->entries);
+    for (size_t i = 0; sorted[i] != NULL; i++) {
+        const struct known *e = sorted[i];
+        if (e->ours && !kube_held_is_none(e->state) && (!e->has_nodes || !has_nodes(e, nodes))) {
+            keys[n++] = xstrdup(e->key);
+        }
+    }
+    free(sorted);
     mutex_unlock(&c->lock);
-    *ret_n = out.n;
-    return out.keys;
+    *ret_n = n;
+    return keys;
 }

@@ -338,6 +338,12 @@ static void prepare(struct sync_batch *b, struct sync_item *item)
         return;
     }
     decide(b, item);
+    if (b->follows_nodes && item->todo != SYNC_UPDATE && item->todo != SYNC_NOTHING) {
+        /* An ensure or a deletion takes longer than the others of the batch should wait. */
+        item->goes_alone = true;
+        queue_add(b->s->queue, item->key, b->batch_key, item->reasons | TT_REASON_RESYNC);
+        return;
+    }
     sync_board_begin(item);
     if (!hold_back(item)) {
         before(b, item);
@@ -379,6 +385,9 @@ static void batch_run(struct sync_batch *b)
     double took_s = (double)(clock_now_ms(b->s->clock) - called_ms) / 1000;
     for (size_t i = 0; i < b->n; i++) {
         struct sync_item *item = &b->items[i];
+        if (item->goes_alone) {
+            continue;
+        }
         if (item->looks && item->reasons == 0) {
             if (item->todo != SYNC_LOOK) {
                 sync_drift_schedule(item, true); /* it was not the time to look */
@@ -409,6 +418,7 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch)
     struct sync_batch b = {.s = s,
                            .a = a,
                            .batch_key = batch->batch_key,
+                           .follows_nodes = batch->nodes,
                            .n = batch->n,
                            .nodes = kube_store_snapshot(s->nodes),
                            .started_ms = clock_now_ms(s->clock)};

@@ -104,6 +104,10 @@ void syncer_on_left(void *call_arg, const struct tt_service *service);
 void syncer_again(const struct syncer *s, const char *ns, const char *name, int64_t after_ms);
 /* For host_hooks.on_work: the events that say "something happens". */
 void syncer_on_work(void *call_arg, struct tt_result *result);
+/* For host_hooks.former_body. */
+const char *syncer_former_body(void *call_arg, const struct tt_result *result);
+/* For host_hooks.on_serves: writes the addresses while the provider still tidies up. */
+void syncer_on_serves(void *call_arg, struct tt_result *result);
 /* For host_hooks.on_planned: what a look found. */
 void syncer_on_planned(void *call_arg, const struct tt_plan *plan);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */

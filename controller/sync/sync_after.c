@@ -434,10 +434,13 @@ static void note_address(const struct sync_batch *b, const struct sync_item *ite
     if (item->addressed_ms == 0 || item->changed_ms == INT64_MAX) {
         return;
     }
+    /* While the provider tidies up, the address is written before the call comes back. */
+    int64_t answered_ms =
+        item->answered_ms < item->addressed_ms ? item->answered_ms : item->addressed_ms;
     observe_part(b->s, "whole", item->addressed_ms - item->changed_ms);
     observe_part(b->s, "waiting", b->started_ms - item->changed_ms);
-    observe_part(b->s, "provider", item->answered_ms - b->started_ms);
-    observe_part(b->s, "status", item->addressed_ms - item->answered_ms);
+    observe_part(b->s, "provider", answered_ms - b->started_ms);
+    observe_part(b->s, "status", item->addressed_ms - answered_ms);
 }
 
 /* The next view of it may be older than what was done to its finalizers. */

@@ -2,9 +2,14 @@
 /* sync_call.c: calls into the provider, one way for all: items in, results out.
  *
  * A call is cancelled at shutdown and after sync_call_timeout_ms().  A provider with
- * reconcile_batch gets the keys of one batch key at once; the others get one Service per call. */
+ * reconcile_batch gets the keys of one batch key at once, and one with TT_CAP_NODES_TOGETHER those
+ * that only follow the nodes; the others get one Service per call. */
 #include "common/base/str.h"
 #include "controller/sync/sync_internal.h"
+
+/* Of an update of many Services: after this time those that are not settled are ensured alone, so
+ * that one whose operation hangs does not keep the others from being edited. */
+#define NODES_TIMEOUT_MS (5 * 60 * 1000)
 
 typedef int32_t provider_fn(void *provider, const struct tt_call *call,
                             const struct tt_batch *batch);
@@ -22,6 +27,30 @@ void syncer_on_work(void *call_arg, struct tt_result *result)
     for (uint32_t i = 0; m != NULL && i < m->n; i++) {
         if (m->items[i]->result == result && sync_reports_plans(m->items[i]->s)) {
             sync_event_begin(m->items[i]);
+        }
+    }
+}
+
+const char *syncer_former_body(void *call_arg, const struct tt_result *result)
+{
+    const struct members *m = call_arg;
+
+    for (uint32_t i = 0; m != NULL && i < m->n; i++) {
+        if (m->items[i]->result == result) {
+            return sync_former_body(m->items[i]);
+        }
+    }
+    return NULL;
+}
+
+void syncer_on_serves(void *call_arg, struct tt_result *result)
+{
+    const struct members *m = call_arg;
+
+    for (uint32_t i = 0; m != NULL && i < m->n; i++) {
+        struct sync_item *item = m->items[i];
+        if (item->result == result && item->todo == SYNC_ENSURE && !item->leads_back) {
+            sync_write_serving(item);
         }
     }
 }
@@ -150,8 +179,12 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     const struct syncer *s = b->s;
     struct members members = {.items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
-    struct host_call *c = host_call_begin(s->host, b->a, n, sync_call_timeout_ms(s),
-                                          sync_waiting(s, false), &members);
+    int64_t timeout_ms = sync_call_timeout_ms(s);
+    if (n > 1 && b->follows_nodes && timeout_ms > NODES_TIMEOUT_MS) {
+        timeout_ms = NODES_TIMEOUT_MS;
+    }
+    struct host_call *c =
+        host_call_begin(s->host, b->a, n, timeout_ms, sync_waiting(s, false), &members);
 
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);
@@ -159,7 +192,6 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->result->let_go = items[i]->view_lets_go;
         items[i]->result->version = items[i]->version;
         items[i]->result->mark_body = sync_mark_due(items[i], &items[i]->result->mark_alone);
-        items[i]->result->former_body = sync_former_body(items[i]);
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
@@ -202,8 +234,11 @@ void sync_call_delete_old(struct sync_batch *b, struct sync_item *item)
 void sync_call_joined(struct sync_batch *b)
 {
     struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
-    bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    const struct tt_provider *desc = b->s->desc;
+    bool of_key = b->batch_key[0] != '\0' && desc->reconcile_batch != NULL;
+    bool whole = of_key || b->follows_nodes;
     bool alone = sync_calls_alone(b->s);
+    provider_fn *together = of_key ? desc->reconcile_batch : desc->update_load_balancer;
     uint32_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
@@ -216,12 +251,12 @@ void sync_call_joined(struct sync_batch *b)
         item->in = sync_item_in(item, svc, verb_of(item->todo));
         members[n++] = item;
         if (!whole) {
-            call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);
+            call_provider(b, &members[n - 1], 1, fn_for(desc, item->in.verb), false);
         } else if (alone) {
-            call_provider(b, &members[n - 1], 1, b->s->desc->reconcile_batch, true);
+            call_provider(b, &members[n - 1], 1, together, true);
         }
     }
     if (whole && !alone && n > 0) {
-        call_provider(b, members, n, b->s->desc->reconcile_batch, true);
+        call_provider(b, members, n, together, true);
     }
 }

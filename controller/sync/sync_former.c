@@ -143,6 +143,13 @@ static void settle(struct sync_item *item, const struct sync_item *back)
 
 void sync_lead_back(struct sync_batch *b)
 {
+    bool some = false;
+    for (size_t i = 0; i < b->n; i++) {
+        some = some || is_due(&b->items[i]);
+    }
+    if (!some) {
+        return;
+    }
     struct sync_item *backs = ARENA_ARRAY(b->a, struct sync_item, b->n);
     struct sync_item **of = ARENA_ARRAY(b->a, struct sync_item *, b->n);
     struct sync_batch rest = *b;

@@ -16,6 +16,14 @@
 
 #define SYNC_BATCH_KEY_MAX 512
 
+/* Addresses and annotations of a result, as they were written to the Service. */
+struct sync_written {
+    const struct tt_ingress *ingress;
+    size_t n_ingress;
+    const struct tt_kv *annotations;
+    size_t n_annotations;
+};
+
 struct sync_item {
     const struct syncer *s;
     struct arena *a; /* of the batch */
@@ -38,18 +46,22 @@ struct sync_item {
     bool began;       /* the event that says "something happens" was sent */
     bool leads_back;  /* `svc` is as it was carried out last (TT_ITEM_FORMER) */
     bool led_back;    /* its backends are those of now, too */
+    bool goes_alone;  /* more than its nodes is due: it left the batch, and is queued by itself */
     bool unproven;    /* an update by a Service that no ensure has carried out (TT_ITEM_UNPROVEN) */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     int64_t answered_ms;      /* when the last call came back; 0: none did */
     int64_t addressed_ms;     /* when a new address stood in the status; 0: it did not change */
-    unsigned requests;        /* to the cloud, that its call (or its batch's) made */
-    bool looks;               /* a look was due: alone, or beside what else is to be done */
-    bool drifted;             /* SYNC_LOOK found something */
-    bool wrote;               /* something was written to the API server */
-    bool let_go;              /* finalizers among it, that were taken off */
-    bool held;                /* or put there */
-    enum mark marked;         /* this process wrote its mark, which `svc` may not show yet */
+    /* What was written of the result before the call came back (sync_write_serving); NULL: nothing.
+     * `svc` does not show it. */
+    const struct sync_written *written;
+    unsigned requests; /* to the cloud, that its call (or its batch's) made */
+    bool looks;        /* a look was due: alone, or beside what else is to be done */
+    bool drifted;      /* SYNC_LOOK found something */
+    bool wrote;        /* something was written to the API server */
+    bool let_go;       /* finalizers among it, that were taken off */
+    bool held;         /* or put there */
+    enum mark marked;  /* this process wrote its mark, which `svc` may not show yet */
     /* outcome */
     struct err err;
     bool told;       /* the user knows already, or needs not know */
@@ -62,7 +74,8 @@ struct sync_item {
 struct sync_batch {
     const struct syncer *s;
     struct arena *a;
-    const char *batch_key;
+    const char *batch_key; /* "" for a Service without one, and for those that follow the nodes */
+    bool follows_nodes;    /* the backends of its items are updated in one call */
     struct sync_item *items;
     size_t n;
     struct kube_snapshot *nodes;
@@ -179,6 +192,10 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
+/* What the result has by now, while the provider tidies up: the addresses, the mark for them, and
+ * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
+ * addresses are there. */
+void sync_write_serving(struct sync_item *item);
 /* The addresses of a load balancer that stands although its Service failed, and the mark for them;
  * nothing if they are there. */
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

@@ -118,8 +118,10 @@ static const char *status_body(const struct sync_item *item, const struct tt_ing
                                size_t n)
 {
     struct tt_ingress *wanted = status_normalise(item->a, ingress, n);
+    const struct sync_written *w = item->written;
 
-    return status_patch(item->a, item->svc->ingress, item->svc->n_ingress, wanted, n);
+    return status_patch(item->a, w != NULL ? w->ingress : item->svc->ingress,
+                        w != NULL ? w->n_ingress : item->svc->n_ingress, wanted, n);
 }
 
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
@@ -169,6 +171,18 @@ const char *sync_condition_body(const struct sync_item *item, const struct tt_co
     return condition_patch(item->a, &c);
 }
 
+static const char *annotation_now(const struct sync_item *item, const char *key)
+{
+    const struct sync_written *w = item->written;
+
+    for (size_t i = 0; w != NULL && i < w->n_annotations; i++) {
+        if (str_eq(w->annotations[i].key, key)) {
+            return w->annotations[i].value;
+        }
+    }
+    return svc_annotation(item->svc, key);
+}
+
 /* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a
  * finalizer (`lets_go`) is named in any case: the last sync may have written it after this one's
  * view of the Service, and nobody would take it back. */
@@ -181,7 +195,7 @@ static const char *annotations_body(const struct sync_item *item, bool lets_go)
     size_t before = b.len;
     for (uint32_t i = 0; i < r->n_annotations; i++) {
         const struct tt_kv *wanted = &r->annotations[i];
-        bool same = str_eq(wanted->value, svc_annotation(item->svc, wanted->key));
+        bool same = str_eq(wanted->value, annotation_now(item, wanted->key));
         if (same && (wanted->value != NULL || !lets_go)) {
             continue;
         }
@@ -419,6 +433,42 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
         item->addressed_ms = clock_now_ms(item->s->clock);
     }
     return rc;
+}
+
+void sync_write_serving(struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    struct writes w = writes_of(item);
+    struct err err = ERR_INIT;
+    const char *body = status_body(item, r->ingress, r->n_ingress);
+
+    if (body == NULL || w.none || item->obj == NULL) {
+        return;
+    }
+    log_info(2, "Patching status for service", LOG_S("service", item->key));
+    service_cache_set_addresses(item->s->cache, item->key,
+                                addresses_fingerprint(r->ingress, r->n_ingress));
+    add(&w, annotations_body(item, false), "failed to update annotations");
+    add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
+    add(&w, body, "failed to update load balancer status");
+    if (write_all(item, &w, &err) != ERR_OK) {
+        item->unwritten = false;
+        log_info(2, "The address was not written while the load balancer was tidied up",
+                 LOG_S("service", item->key), LOG_S("err", err.message));
+        return;
+    }
+    struct sync_written *written = arena_alloc(item->a, sizeof(*written));
+    *written = (struct sync_written){
+        .ingress = status_normalise(item->a, r->ingress, r->n_ingress),
+        .n_ingress = r->n_ingress,
+        .annotations = r->n_annotations == 0
+                           ? NULL
+                           : arena_memdup(item->a, r->annotations,
+                                          r->n_annotations * sizeof(r->annotations[0])),
+        .n_annotations = r->n_annotations,
+    };
+    item->written = written;
+    item->addressed_ms = clock_now_ms(item->s->clock);
 }
 
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

@@ -193,6 +193,9 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             lb_serves_nobody(s, it->item, nobody(y, it, &p));
         }
     }
+    if (!s->planning && s->observed_fresh) {
+        aws_scope_plan(y->scope, plan);
+    }
     (void)err;
     return ERR_OK;
 }

@@ -93,6 +93,18 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
     return err->code;
 }
 
+/* A Service that most likely has no balancer yet, since nobody was told of one: all that a new one
+ * needs is read with the question for it, in one round.  If it is there after all, the groups are
+ * read again, because the lock on them is given up in between. */
+static bool comes(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_item *in = it->item->in;
+    return it->want && in->verb == TT_VERB_ENSURE && it->claim == AWS_CLAIM_NONE &&
+           it->service->kind != AWS_ELSEWHERE && in->service->n_ingress == 0 &&
+           in->previous == NULL && !y->s->planning && y->s->attempt == 0 &&
+           !aws_sync_asks_lists(y, it);
+}
+
 static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
@@ -100,7 +112,7 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
     bool wants_classic = it->want && it->service->kind == AWS_CLASSIC;
     bool ask_nlb = wants_nlb || (known & AWS_KNOWS_NO_NLB) == 0;
     bool ask_classic = wants_classic || (known & AWS_KNOWS_NO_CLASSIC) == 0;
-    struct aws_need needs[2];
+    struct aws_need needs[2 + 1 + 2];
     size_t n = 0;
     if (ask_nlb) {
         needs[n++] = need_balancer(y, it, true);
@@ -108,12 +120,20 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
     if (ask_classic) {
         needs[n++] = need_balancer(y, it, false);
     }
+    size_t n_balancers = n;
+    if (comes(y, it)) {
+        needs[n++] = aws_need_tagged_groups(y);
+        n += aws_need_places(y, it, &needs[n]);
+    }
     int rc = aws_sync_read_all(y, needs, n, err);
     if (rc == ERR_OK && ask_nlb) {
         rc = take_nlb(it, needs[0].doc, err);
     }
     if (rc == ERR_OK && ask_classic) {
-        it->seen.classic = find_classic(needs[n - 1].doc, it->service->lb_name);
+        it->seen.classic = find_classic(needs[n_balancers - 1].doc, it->service->lb_name);
+    }
+    if (rc == ERR_OK && n > n_balancers) {
+        it->tagged_groups = needs[n_balancers].doc;
     }
     if (rc == ERR_OK) {
         remember(y, it, ask_nlb, ask_classic);
@@ -221,7 +241,7 @@ static bool may_revoke(const struct aws_item *it)
 }
 
 /* Not for a first look at a healthy Service: only what may be followed by a change is locked. */
-static int take_hold(struct aws_sync *y, const struct aws_item *it, struct err *err)
+static int take_hold(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     bool may_change = !y->s->planning && !aws_sync_asks_lists(y, it) && !y->p->naming.no_node_rules;
     enum hold_how then = !may_change                           ? y->scope->hold
@@ -230,6 +250,7 @@ static int take_hold(struct aws_sync *y, const struct aws_item *it, struct err *
     if (then == y->scope->hold || y->scope->hold == HOLD_ALONE) {
         return ERR_OK;
     }
+    it->tagged_groups = NULL; /* what was read before the lock says nothing */
     bool got = hold_change(y->p->node_groups, y->scope->hold, then, y->s->cancel);
     y->scope->hold = got ? then : HOLD_NOT;
     return got ? ERR_OK
@@ -252,7 +273,8 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     y->scope->has_idle_instances = false;
     y->scope->lacks_rights = false;
     y->scope->n_refused = 0;
-    int rc = observe_balancers(y, it, err);
+    int rc = comes(y, it) ? take_hold(y, it, err) : ERR_OK;
+    rc = rc == ERR_OK ? observe_balancers(y, it, err) : rc;
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;

@@ -42,19 +42,26 @@ static bool needs_tables(const struct aws_sync *y, const struct aws_item *it)
     return !it->service->has_subnets && (is_new || (follows && !aws_item_is_about_nodes(it)));
 }
 
-static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
+size_t aws_need_places(const struct aws_sync *y, const struct aws_item *it, struct aws_need *ret)
 {
-    int64_t not_older = y->scope->started_ms - AWS_FACTS_AGE_MS;
-    struct aws_need needs[] = {
-        {.kind = AWS_DOC_SUBNETS, .not_older_ms = not_older},
-        {.kind = AWS_DOC_ROUTE_TABLES, .not_older_ms = not_older},
-    };
+    int64_t not_older = aws_sync_facts_not_older(y);
     bool nothing = it->service->kind == AWS_CLASSIC && aws_item_is_about_nodes(it);
     if (!it->want || nothing) {
+        return 0;
+    }
+    ret[0] = (struct aws_need){.kind = AWS_DOC_SUBNETS, .not_older_ms = not_older};
+    ret[1] = (struct aws_need){.kind = AWS_DOC_ROUTE_TABLES, .not_older_ms = not_older};
+    return needs_tables(y, it) ? 2 : 1;
+}
+
+static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    struct aws_need needs[2];
+    size_t n = aws_need_places(y, it, needs);
+    if (n == 0) {
         return ERR_OK;
     }
-    size_t n = needs_tables(y, it) ? 2 : 1;
-    if (aws_sync_read_facts(y, needs, n, err) != ERR_OK) {
+    if (aws_sync_read_all(y, needs, n, err) != ERR_OK) {
         return err->code;
     }
     struct aws_places *p = &it->around.places;
@@ -68,8 +75,8 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
     if (n < 2 || zones_are_plain(needs[0].doc, y->p->naming.region)) {
         return ERR_OK;
     }
-    struct aws_need zones = {.kind = AWS_DOC_ZONES, .not_older_ms = not_older};
-    if (aws_sync_read_facts(y, &zones, 1, err) != ERR_OK) {
+    struct aws_need zones = {.kind = AWS_DOC_ZONES, .not_older_ms = aws_sync_facts_not_older(y)};
+    if (aws_sync_read_all(y, &zones, 1, err) != ERR_OK) {
         return err->code;
     }
     p->zones = zones.doc->items;

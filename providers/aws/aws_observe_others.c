@@ -432,8 +432,8 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     /* Not for around.places: a balancer that keeps its subnets is planned without those
      * of the VPC. */
     struct aws_need subnets = {.kind = AWS_DOC_SUBNETS,
-                               .not_older_ms = y->scope->started_ms - AWS_FACTS_AGE_MS};
-    int rc = o.rules ? aws_sync_read_facts(y, &subnets, 1, err) : ERR_OK;
+                               .not_older_ms = aws_sync_facts_not_older(y)};
+    int rc = o.rules ? aws_sync_read_all(y, &subnets, 1, err) : ERR_OK;
     o.subnets = subnets.doc;
     for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
         if (may_have_groups(all[i])) {

@@ -26,9 +26,40 @@ void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct t
     x->mark = aws_cloud_mark(p->cloud);
 }
 
-void aws_scope_end(struct aws_scope *x)
+static void give_back(struct aws_scope *x)
 {
     (void)hold_change(x->p->node_groups, x->hold, HOLD_NOT, NULL);
+    x->hold = HOLD_NOT;
+}
+
+static bool changes_rules(const struct aws_write *write)
+{
+    return str_eq(write->action, "AuthorizeSecurityGroupIngress") ||
+           str_eq(write->action, "RevokeSecurityGroupIngress");
+}
+
+void aws_scope_plan(struct aws_scope *x, const struct lb_plan *plan)
+{
+    x->rules_left = 0;
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        const struct lb_op *op = &plan->ops[i];
+        x->rules_left += op->type == &aws_write_type && changes_rules(op->arg);
+    }
+    if (x->rules_left == 0) {
+        give_back(x);
+    }
+}
+
+void aws_scope_ended(struct aws_scope *x, const struct aws_write *write)
+{
+    if (x->rules_left > 0 && changes_rules(write) && --x->rules_left == 0) {
+        give_back(x);
+    }
+}
+
+void aws_scope_end(struct aws_scope *x)
+{
+    give_back(x);
     for (size_t i = 0; i < x->n_docs; i++) {
         aws_doc_unref(x->docs[i]);
     }
@@ -60,6 +91,13 @@ static void scope_keep(struct aws_scope *x, const struct aws_doc *doc)
     x->docs[x->n_docs++] = doc;
 }
 
+/* Facts: they may be older than the sync without making what follows from them a guess
+ * about what is changed. */
+static bool is_fact(enum aws_doc_kind kind)
+{
+    return kind == AWS_DOC_SUBNETS || kind == AWS_DOC_ROUTE_TABLES || kind == AWS_DOC_ZONES;
+}
+
 int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
 {
     struct lb_sync *s = y->s;
@@ -70,19 +108,11 @@ int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, stru
     for (size_t i = 0; i < n; i++) {
         if (needs[i].doc != NULL) {
             scope_keep(y->scope, needs[i].doc);
-            s->observed_fresh = s->observed_fresh && aws_doc_is_after(needs[i].doc, y->scope->mark);
+            s->observed_fresh =
+                s->observed_fresh &&
+                (is_fact(needs[i].kind) || aws_doc_is_after(needs[i].doc, y->scope->mark));
         }
     }
-    return rc;
-}
-
-/* Facts: they may be older than the sync without making what follows from them a guess
- * about what is changed. */
-int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
-{
-    bool fresh = y->s->observed_fresh;
-    int rc = aws_sync_read_all(y, needs, n, err);
-    y->s->observed_fresh = fresh;
     return rc;
 }
 
@@ -92,6 +122,11 @@ const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, 
     struct aws_need need = {.kind = kind, .key = key, .not_older_ms = not_older_ms};
     (void)aws_sync_read_all(y, &need, 1, err);
     return need.doc;
+}
+
+int64_t aws_sync_facts_not_older(const struct aws_sync *y)
+{
+    return y->scope->started_ms - AWS_FACTS_AGE_MS;
 }
 
 bool aws_sync_asks_lists(const struct aws_sync *y, const struct aws_item *it)

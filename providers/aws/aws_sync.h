@@ -27,6 +27,8 @@ struct aws_scope {
     size_t n_docs;
     size_t cap_docs;
     enum hold_how hold;
+    /* Operations of the plan that change rules and have not ended. */
+    size_t rules_left;
     int64_t started_ms; /* what was read from then on is this sync's own */
     uint64_t mark;      /* the same moment, finer than the clock */
     /* Results of the execution of the plan. */
@@ -42,6 +44,11 @@ struct aws_scope {
 void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct tt_call *call);
 void aws_scope_end(struct aws_scope *x);
 void aws_scope_refused(struct aws_scope *x, const char *instance, const char *reason);
+/* Of a plan that is going to be carried out: the lock on groups of nodes is kept for as long as one
+ * of its operations changes rules, and given back at once when none does. */
+void aws_scope_plan(struct aws_scope *x, const struct lb_plan *plan);
+/* An operation has ended, well or not. */
+void aws_scope_ended(struct aws_scope *x, const struct aws_write *write);
 
 struct aws_item {
     struct lb_item *item;
@@ -102,8 +109,10 @@ const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, 
                                     int64_t not_older_ms, struct err *err);
 /* Several at once: needs[i].doc are the scope's afterwards. */
 int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
-/* Of facts, which change seldom (AWS_FACTS_AGE_MS). */
-int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
+/* The moment since which facts must have been read, which change seldom (AWS_FACTS_AGE_MS). */
+int64_t aws_sync_facts_not_older(const struct aws_sync *y);
+/* The questions about places that a sync of this Service will ask; at most two. */
+size_t aws_need_places(const struct aws_sync *y, const struct aws_item *it, struct aws_need *ret);
 
 /* As lb_flow.wrote: keeps documents true, tells owners (aws_write.c). */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);

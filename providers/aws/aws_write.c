@@ -332,19 +332,10 @@ static bool is_news(struct lb_op_run *run, const struct aws_write *write)
     return !is_known;
 }
 
-static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
+/* The call has ended: what is left to be sent, or how the operation ended. */
+static enum http_next answered(struct lb_op_run *run, struct write_run *w,
+                               const struct aws_write *write)
 {
-    struct write_run *w = run->state;
-    const struct aws_write *write = run->op->arg;
-    if (!w->begun) {
-        w->begun = true;
-        return fill_pairs(run, w, write) ? send_rest(run, w) : HTTP_DONE;
-    }
-    enum http_next next =
-        aws_call_step(&w->call, run->req, resp, run->now_ms, run->wall_us, run->unit, run->err);
-    if (next != HTTP_DONE) {
-        return next;
-    }
     remember(run, w);
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
@@ -372,6 +363,31 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         run->err->code = ERR_CONFLICT;
     }
     return HTTP_DONE;
+}
+
+static enum http_next take_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    struct write_run *w = run->state;
+    const struct aws_write *write = run->op->arg;
+    if (!w->begun) {
+        w->begun = true;
+        return fill_pairs(run, w, write) ? send_rest(run, w) : HTTP_DONE;
+    }
+    enum http_next next =
+        aws_call_step(&w->call, run->req, resp, run->now_ms, run->wall_us, run->unit, run->err);
+    if (next != HTTP_DONE) {
+        return next;
+    }
+    return answered(run, w, write);
+}
+
+static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    enum http_next next = take_step(run, resp);
+    if (next == HTTP_DONE) {
+        aws_scope_ended(run->provider, run->op->arg);
+    }
+    return next;
 }
 
 const struct lb_op_type aws_write_type = {

@@ -95,6 +95,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
         .id = e->id,
         .body = e->doc,
         .passing = e->passing,
+        .creates = e->doc != NULL && e->was == NULL,
         .if_match =
             e->doc != NULL && !e->unguarded && e->follows == 0 ? azure_doc_etag(e->was) : NULL,
     };

@@ -8,6 +8,7 @@
  * and ends a sync. */
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
+#include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_sync.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
 #include "providers/azure/lb/azure_lb_desired.h"
@@ -366,6 +367,9 @@ void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     int code = item->err.code;
+    if (item->retreats) {
+        (void)map_remove(azure_sync_of(s)->p->redirected, item->key);
+    }
     azure_name_owner(azure_sync_of(s), &s->items[item - s->items]);
     if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
         const struct azure_provider *p = azure_sync_of(s)->p;
@@ -409,6 +413,8 @@ const struct lb_flow azure_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .retreat = &azure_retreat,
+    .retreats = azure_retreats,
     .forgets = true,
     .status = status,
     .failed = failed,

@@ -15,6 +15,7 @@
 #include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
@@ -42,16 +43,6 @@ struct batch {
 };
 
 /* ---- everybody's ----------------------------------------------------------------------------- */
-
-static struct azure_texts assigned(struct azure_sync *y, const char *key)
-{
-    const char *text = map_get(y->p->assigned, key);
-    struct azure_texts t = {0};
-    if (!str_is_empty(text)) {
-        t.items = (const char *const *)str_split(y->s->a, text, ' ', &t.n);
-    }
-    return t;
-}
 
 static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 {
@@ -135,38 +126,6 @@ static bool is_cared_for(const struct batch *b, struct json_object *rule)
     return false;
 }
 
-/* The Service that a load balancing rule was made for, as far as the rule tells. */
-static const struct azure_service *service_of_rule(struct azure_sync *y, struct json_object *rule)
-{
-    static const struct tt_kv on_nodes = {
-        .key = "service.beta.kubernetes.io/azure-disable-load-balancer-floating-ip",
-        .value = "true"};
-    struct arena *a = y->s->a;
-    struct tt_service *in = ARENA_NEW(a, struct tt_service);
-    struct tt_port *port = ARENA_NEW(a, struct tt_port);
-    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
-    *port = (struct tt_port){
-        .name = "",
-        .protocol = str_upper(a, str_nonnull(azure_prop_str(rule, "protocol"))),
-        .port = (int32_t)azure_prop_int(rule, "frontendPort", 0),
-        .node_port = (int32_t)azure_prop_int(rule, "backendPort", 0),
-    };
-    *in = (struct tt_service){
-        .size = sizeof(*in),
-        .ns = "",
-        .name = azure_doc_name(rule),
-        .uid = azure_doc_name(rule),
-        .type = "LoadBalancer",
-        .lb_ip = "",
-        .ports = port,
-        .n_ports = 1,
-        .annotations = &on_nodes,
-        .n_annotations = floats ? 0 : 1,
-        .has_annotations = 1,
-    };
-    return azure_service_read(a, &y->p->naming, in);
-}
-
 /* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose
  * edit has not been carried out (it was refused, or waits): its traffic goes on. */
 static void gather_standing(struct batch *b)
@@ -182,7 +141,7 @@ static void gather_standing(struct batch *b)
             const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
             ip[0] = azure_additional_frontend(y, y->lbs.items[i], id);
             b->members[b->in.n_members++] = (struct azure_nsg_member){
-                .access = azure_access_read(y->s->a, service_of_rule(y, rule)),
+                .access = azure_access_read(y->s->a, azure_service_of_rule(y, rule)),
                 .assigned = {.items = ip, .n = ip[0][0] != '\0'},
             };
         }
@@ -202,7 +161,7 @@ static void gather_members(struct batch *b, bool cleaned)
         const struct azure_service *s = up_to_date(b, y->services[i], &known);
         b->members[b->in.n_members++] = (struct azure_nsg_member){
             .access = azure_additional_access(y, s),
-            .assigned = known ? (struct azure_texts){0} : assigned(y, s->key),
+            .assigned = known ? (struct azure_texts){0} : azure_assigned(y, s->key),
             .cleaned = cleaned && is_going(y, s),
         };
     }

@@ -17,6 +17,8 @@
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/negs/gce_neg_observe.h"
 
+#include <string.h>
+
 #define ZONES_MAX 64
 
 static const char *neg_name(struct lb_sync *s, const struct gce_bs_item *b)
@@ -281,6 +283,37 @@ static void fill(struct lb_sync *s, struct gce_bs_item *b)
         n->foreign = n->seen != NULL && !str_is_empty(n->seen->description) &&
                      gce_neg_description_judge(s->a, b->negs.description, n->seen->description) !=
                          GCE_NEG_MATCHES;
+    }
+}
+
+void gce_bs_members_read_ahead(struct lb_sync *s, struct lb_item *const *items, size_t n)
+{
+    size_t cap = ZONES_MAX;
+    struct gce_neg_one *all = ARENA_ARRAY(s->a, struct gce_neg_one, cap);
+    size_t n_all = 0;
+    unsigned reads = s->reads;
+    struct err none = ERR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        struct gce_bs_item *b = &gce_item_of(items[i])->bs;
+        gce_slots_init(&b->slots, s->a);
+        gce_bs_members_slots(s, b);
+        fill(s, b);
+        for (size_t k = 0; k < b->negs.n && !b->members.unsaid; k++) {
+            if (n_all == cap) {
+                struct gce_neg_one *bigger = ARENA_ARRAY(s->a, struct gce_neg_one, cap * 2);
+                all = memcpy(bigger, all, n_all * sizeof *all);
+                cap = cap * 2;
+            }
+            all[n_all++] = b->negs.items[k];
+        }
+    }
+    int rc = gce_neg_observe(s, false, all, n_all, &none);
+    if (rc == ERR_OK && s->reads == reads) {
+        return; /* all was known */
+    }
+    for (size_t i = 0; i < n; i++) { /* who is in a NEG stays in it */
+        struct lb_item *item = items[i];
+        item->err.code = gce_bs_members_think(s, item, &gce_item_of(item)->bs, &item->err);
     }
 }
 

@@ -250,6 +250,7 @@ static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     gce_slots_init(&b->slots, s->a);
     gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
+    b->slots.more_kinds = b->lists_groups ? GCE_KIND(GCE_GROUPS) : 0;
     if (b->in.verb == TT_VERB_ENSURE) {
         gce_bs_named_slots(s, b);
     }

@@ -161,6 +161,27 @@ void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_
     }
 }
 
+static void set_neg_status(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b)
+{
+    const char *text = gce_kind_has_negs(b->in.kind)
+                           ? gce_neg_status_text(s->a, b->neg_name, &b->members.zones)
+                           : NULL;
+    if (b->in.kind != GCE_KIND_ILB_GROUPS) {
+        gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS, text);
+    }
+}
+
+void gce_bs_flow_serves(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b)
+{
+    set_neg_status(s, item, b);
+    set_ingress(s, item, b);
+    if (b->in.kind == GCE_KIND_ILB_GROUPS) {
+        set_legacy_annotations(s, item, b);
+    } else {
+        set_l4_annotations(s, item, b);
+    }
+}
+
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
 {
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
@@ -174,25 +195,18 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         }
         return;
     }
-    if (!legacy && !gce_kind_has_negs(b->in.kind)) {
-        gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS, NULL);
-    } else if (!legacy) {
-        gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS,
-                             gce_neg_status_text(s->a, b->neg_name, &b->members.zones));
-    }
     if (b->in.verb != TT_VERB_ENSURE) {
+        set_neg_status(s, item, b);
         return;
     }
-    set_ingress(s, item, b);
+    gce_bs_flow_serves(s, item, b);
     if (legacy) {
-        set_legacy_annotations(s, item, b);
         gce_flow_ports_are_fine(s, item);
         if (b->d.warn_ranges_v6 && b->changed) {
             gce_flow_warn_ranges_v6(s, item);
         }
         return;
     }
-    set_l4_annotations(s, item, b);
     tell_log(s, item, b, NULL);
     warn(s, item, b);
     tell_synced(s, item, b);

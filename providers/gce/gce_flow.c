@@ -70,7 +70,7 @@ static void find_formers(struct lb_item *item)
     }
 }
 
-static bool is_built(const struct lb_item *item)
+bool gce_flow_is_built(const struct lb_item *item)
 {
     return lb_item_is_active(item) && item->in->verb != TT_VERB_DELETE &&
            !gce_item_of(item)->decision.teardown;
@@ -91,14 +91,19 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
      * view, or where the patch failed.  What is of the new kind must then stay. */
     bool changes = item->in->verb != TT_VERB_DELETE;
     int rc = ERR_OK;
+    if (g->was_ahead && (changes || g->former != BIT(g->was.in.kind))) {
+        g->was_ahead = false; /* it is another kind than what was looked at */
+        gce_bs_flow_release(&g->was);
+    }
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
         g->tp.in.verb = TT_VERB_DELETE;
         rc = gce_tp_flow_facts(s, item, err);
         g->tp.in.changes_kind = changes;
     }
     if (rc == ERR_OK && has_bs_bits(g->former)) {
+        enum gce_kind kind = first_bs_kind(g->former);
         g->was.in.verb = TT_VERB_DELETE;
-        rc = gce_bs_flow_facts(s, item, &g->was, first_bs_kind(g->former), err);
+        rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, &g->was, kind, err);
         g->was.in.only = changes ? g->former : 0;
     }
     return rc;
@@ -229,11 +234,10 @@ static bool has_groups(const struct tt_service *other, const struct gce_decision
     return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
 }
 
-/* The last one that goes takes the groups along. */
-static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
+bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    return !(is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
+    return !(gce_flow_is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
            gce_kind_has_groups(g->was.in.kind) && !gce_cloud_of(s)->offline &&
            !str_is_empty(g->was.facts.cluster_id) &&
            !gce_others_any(s, item->in->service, has_groups, NULL);
@@ -241,13 +245,25 @@ static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
 
 static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
 {
-    if (takes_groups(s, item)) {
+    if (gce_flow_takes_groups(s, item)) {
         const char *cluster = gce_item_of(item)->was.facts.cluster_id;
         size_t from = plan->n_ops;
         gce_groups_plan_delete(gce_provider_of(s)->groups, s, plan, item->key,
                                gce_l4_group_name(s->a, cluster));
         gce_bs_order_groups(plan, from);
     }
+}
+
+/* A deletion may have been looked at already, to find out what it is (gce_flow_decide.c). */
+static int observe_was(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (g->was_ahead) {
+        g->was_ahead = false;
+        s->observed_fresh = true;
+        return ERR_OK;
+    }
+    return gce_bs_flow_observe(s, item, &g->was, err);
 }
 
 static int former_observe(struct lb_sync *s, struct err *err)
@@ -263,9 +279,10 @@ static int former_observe(struct lb_sync *s, struct err *err)
             gce_tp_flow_observe(s, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            item->err.code = gce_bs_flow_observe(s, item, &g->was, &item->err);
+            g->was.lists_groups = gce_flow_takes_groups(s, item);
+            item->err.code = observe_was(s, item, &item->err);
         }
-        if (item->err.code == ERR_OK && takes_groups(s, item)) {
+        if (item->err.code == ERR_OK && gce_flow_takes_groups(s, item)) {
             item->err.code = gce_groups_list(s, &item->err);
         }
     }
@@ -293,12 +310,33 @@ static bool takes_rule(const struct gce_item *g)
     return false;
 }
 
+/* The rule of the former kind, as it was observed; NULL: it was not. */
+static const struct gce_rule *former_rule(const struct gce_item *g, const char *name)
+{
+    const struct gce_tp_observed *o = &g->tp.o;
+    bool pools = o->has_rule == GCE_PRESENT && str_eq(o->rule.name, name);
+    return pools ? &o->rule : gce_slots_rule(&g->was.slots, name);
+}
+
+/* The new balancer has a rule, too. */
+static void ask_for_rules(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        struct lb_op *op = &plan->ops[i];
+        bool goes = op->verb == LB_DELETE && str_set_has(&op->owners, item->key) &&
+                    str_eq(op->kind, gce_collection_word(GCE_RULES));
+        const struct gce_rule *r = goes ? former_rule(gce_item_of(item), op->name) : NULL;
+        op->ask = r != NULL ? gce_flow_ask_rule(s, r) : op->ask;
+    }
+}
+
 /* Two kinds share names, so the new balancer cannot stand beside the old one. */
 static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     gce_flow_note_gone(s, plan, item);
-    if (is_built(item) && takes_rule(g)) {
+    if (gce_flow_is_built(item) && takes_rule(g)) {
+        ask_for_rules(s, plan, item);
         lb_plan_effect(plan, item->key,
                        "Traffic stops until the new load balancer (%s) is complete, and comes to "
                        "another address then: the kind of load balancer changes.",
@@ -338,26 +376,10 @@ static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* ---- stage 2: instance groups ---------------------------------------------------------------- */
-
-static bool wants_groups(const struct lb_item *item)
-{
-    return is_built(item) && gce_item_is_bs(item) &&
-           gce_kind_has_groups(gce_item_of(item)->decision.kind);
-}
-
-static bool groups_needed(const struct lb_sync *s)
-{
-    for (size_t i = 0; i < s->n_items; i++) {
-        if (wants_groups(&s->items[i])) {
-            return true;
-        }
-    }
-    return false;
-}
+/* ---- stage 3: the load balancer -------------------------------------------------------------- */
 
 /* Two Services that change into each other's kind must not wait for each other's shared check. */
-static void release_formers(struct lb_item *item)
+void gce_flow_release_formers(struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     gce_bs_flow_release(&g->was);
@@ -366,40 +388,10 @@ static void release_formers(struct lb_item *item)
     }
 }
 
-static int groups_observe(struct lb_sync *s, struct err *err)
-{
-    for (size_t i = 0; i < s->n_items; i++) {
-        const struct gce_bs_item *b = &gce_item_of(&s->items[i])->bs;
-        if (wants_groups(&s->items[i])) {
-            release_formers(&s->items[i]);
-            s->observed_fresh =
-                true; /* what is believed of groups was read, or written, by whose turn it is */
-            return gce_groups_observe(gce_provider_of(s)->groups, s, b->group_name, &b->groups,
-                                      err);
-        }
-    }
-    return ERR_OK;
-}
-
-static int groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
-{
-    for (size_t i = 0; i < s->n_items; i++) {
-        const struct gce_bs_item *b = &gce_item_of(&s->items[i])->bs;
-        if (wants_groups(&s->items[i])) {
-            gce_groups_plan(gce_provider_of(s)->groups, s, plan, s->items[i].key, b->group_name,
-                            &b->groups);
-            return ERR_OK;
-        }
-    }
-    return ERR_OK;
-}
-
-/* ---- stage 3: the load balancer -------------------------------------------------------------- */
-
 static bool balancer_needed(const struct lb_sync *s)
 {
     for (size_t i = 0; i < s->n_items; i++) {
-        if (is_built(&s->items[i])) {
+        if (gce_flow_is_built(&s->items[i])) {
             return true;
         }
     }
@@ -408,20 +400,25 @@ static bool balancer_needed(const struct lb_sync *s)
 
 static int balancer_observe(struct lb_sync *s, struct err *err)
 {
+    bool fresh = true;
     (void)err;
+    gce_flow_read_ahead(s);
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
-        if (!is_built(item)) {
+        if (!gce_flow_is_built(item)) {
             continue;
         }
-        release_formers(item);
+        s->observed_fresh = false;
+        gce_flow_release_formers(item);
         if (gce_item_is_bs(item)) {
             struct gce_bs_item *b = &gce_item_of(item)->bs;
             item->err.code = gce_bs_flow_observe(s, item, b, &item->err);
         } else {
             gce_tp_flow_observe(s, item);
         }
+        fresh = fresh && s->observed_fresh;
     }
+    s->observed_fresh = fresh;
     return ERR_OK;
 }
 
@@ -444,7 +441,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
     (void)err;
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
-        if (!is_built(item)) {
+        if (!gce_flow_is_built(item)) {
             continue;
         }
         gce_findings(s, item, gce_item_of(item)->decision.kind, &gce_provider_of(s)->options);
@@ -470,7 +467,7 @@ static bool is_of_l4(const struct gce_item *g)
 static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names)
 {
-    if (!is_built(item)) { /* it only loses what it has */
+    if (!gce_flow_is_built(item)) { /* it only loses what it has */
         *ret_names = NULL;
         return 0;
     }
@@ -507,7 +504,7 @@ bool gce_flow_is_target_pools(const struct lb_op *op)
 static void tell_deleting(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    if (!is_built(item) && is_of_l4(g) && gce_kind_has_service(g->decision.kind) &&
+    if (!gce_flow_is_built(item) && is_of_l4(g) && gce_kind_has_service(g->decision.kind) &&
         !g->bs.changed) {
         s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL, "DeletingLoadBalancer",
                        "Deleting load balancer");
@@ -574,7 +571,7 @@ static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (has_bs_bits(g->former)) {
         rc = gce_bs_flow_objects(s, item, &g->was, err);
     }
-    if (rc == ERR_OK && is_built(item) && gce_item_is_bs(item)) {
+    if (rc == ERR_OK && gce_flow_is_built(item) && gce_item_is_bs(item)) {
         rc = gce_bs_flow_objects(s, item, &g->bs, err);
     }
     return rc;
@@ -590,12 +587,25 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
         gce_legacy_is_on(&p->options.switches, item->in->service)) {
         s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
     }
-    unsigned gone = g->former | (is_built(item) ? 0 : BIT(g->decision.mark));
+    unsigned gone = g->former | (gce_flow_is_built(item) ? 0 : BIT(g->decision.mark));
     for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
         const char *name = gce_kind_finalizer((enum gce_kind)k);
         if ((gone & BIT(k)) != 0 && name != NULL) {
             s->host->result_drop_finalizer(item->in->result, name);
         }
+    }
+}
+
+static void serves(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (!gce_flow_is_built(item)) {
+        return;
+    }
+    if (!gce_item_is_bs(item)) {
+        gce_tp_flow_serves(s, item);
+    } else if (gce_kind_has_service(g->bs.in.kind)) {
+        gce_bs_flow_serves(s, item, &g->bs);
     }
 }
 
@@ -606,7 +616,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if ((g->former & BIT(GCE_KIND_NEGS_ONLY)) != 0) {
         gce_negs_only_clear(s, item);
     }
-    if (!is_built(item)) {
+    if (!gce_flow_is_built(item)) {
         if (item->in->verb == TT_VERB_ENSURE) {
             s->host->result_ingress(item->in->result, NULL, 0);
         }
@@ -621,7 +631,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     } else {
         gce_tp_flow_status(s, item);
     }
-    if (is_built(item) && has_bs_bits(g->former) && !is_of_l4(g)) {
+    if (gce_flow_is_built(item) && has_bs_bits(g->former) && !is_of_l4(g)) {
         gce_bs_flow_clear_annotations(s, item);
     }
     gce_metrics_note(s, item);
@@ -649,9 +659,9 @@ static const struct lb_stage stages[] = {
      .observe = gce_give_way_observe,
      .plan = gce_give_way_plan},
     {.name = "instance groups",
-     .needed = groups_needed,
-     .observe = groups_observe,
-     .plan = groups_plan},
+     .needed = gce_flow_groups_needed,
+     .observe = gce_flow_groups_observe,
+     .plan = gce_flow_groups_plan},
     {.name = "load balancer",
      .needed = balancer_needed,
      .observe = balancer_observe,
@@ -663,9 +673,11 @@ const struct lb_flow gce_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .window = 128,
     .finalizers = finalizers,
     .own = own,
     .objects = objects,
+    .serves = serves,
     .status = status,
     .failed = failed,
     .over = over,

@@ -35,6 +35,7 @@ struct gce_bs_item {
     struct gce_groups_want groups; /* kinds with instance groups */
     const char *group_name;
     const char *neg_name;
+    bool lists_groups;          /* DELETE: the instance groups go, too */
     bool negs_stay;             /* DELETE: another Service of the same name has them by now */
     struct gce_log_verdict log; /* L4LBConfig */
     int64_t began_ms;           /* by the host's clock */
@@ -52,6 +53,7 @@ struct gce_item {
     unsigned former;
     struct gce_bs_item bs;
     struct gce_bs_item was; /* of the former kinds */
+    bool was_ahead;         /* it was looked at in this sync already, before it was decided */
     /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
     const struct gce_op *failed_op;
     int failed_code;
@@ -71,6 +73,9 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 }
 /* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
+/* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
+ * one can come. */
+const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
 /* An earlier stage takes it away; false unless the sync is only planned. */
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
                       const char *name);
@@ -87,6 +92,18 @@ static inline bool gce_kind_has_groups(enum gce_kind k)
 
 extern const struct lb_flow gce_flow;
 
+/* The Service gets a balancer in this sync, or its backends are updated. */
+bool gce_flow_is_built(const struct lb_item *item);
+/* The last Service of a kind with instance groups goes: they go, too.  By what it was
+ * (gce_item.was). */
+bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item);
+/* Two Services that change into each other's kind must not wait for each other's shared check. */
+void gce_flow_release_formers(struct lb_item *item);
+/* Stage "instance groups" (gce_flow_groups.c). */
+bool gce_flow_groups_needed(const struct lb_sync *s);
+int gce_flow_groups_observe(struct lb_sync *s, struct err *err) _warn_unused_;
+int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+
 /* An event that is told once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
@@ -102,6 +119,11 @@ bool gce_flow_is_target_pools(const struct lb_op *op);
 /* A firewall operation was forbidden, which is tolerated: tells its owners once what to do by hand
  * (gce_flow_by_hand.c). */
 void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op);
+
+/* ---- several Services (gce_flow_together.c) -------------------------------------------------- */
+/* Before the balancers of a batch are looked at: reads at once what the updates of its Services
+ * read one by one otherwise.  Nothing for a single Service. */
+void gce_flow_read_ahead(struct lb_sync *s);
 
 /* ---- which kind (gce_flow_decide.c) ---------------------------------------------------------- */
 /* Fills gce_item.decision, with a look at what is there where the decision needs one and it could
@@ -121,6 +143,8 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err) 
 void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
+void gce_tp_flow_serves(struct lb_sync *s,
+                        struct lb_item *item);   /* ENSURE: as gce_bs_flow_serves() */
 void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
 /* A Service that is alone with the shared check, and has made what was missing of it, lets others
  * use it while its own sync goes on.  At the end of each of its operations that went well; `err` as
@@ -187,10 +211,15 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
 void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b);
 int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                            struct err *err) _warn_unused_;
+/* Lists the members that the updates of several Services must know, in one wave; what could not be
+ * listed is asked for again, and told, by gce_bs_members_observe(). */
+void gce_bs_members_read_ahead(struct lb_sync *s, struct lb_item *const *items, size_t n);
 /* gce_bs_status.c */
 int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err) _warn_unused_;
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+/* ENSURE: addresses and annotations, once the rules are there. */
+void gce_bs_flow_serves(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b);
 /* Sets an annotation that has another value now; `value` NULL: takes it away. */
 void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *key,
                           const char *value);

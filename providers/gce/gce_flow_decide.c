@@ -7,6 +7,35 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
 
+/* A deletion of an external balancer of ingress-gce's, whose mark a target pool may bear, too: the
+ * look that tells is the same that the deletion begins with. */
+static bool is_same_look(const struct lb_sync *s, const struct lb_item *item, unsigned needs)
+{
+    enum gce_kind kind = gce_item_of(item)->decision.kind;
+    return item->in->verb == TT_VERB_DELETE && needs == GCE_NEEDS_RULE && !s->planning &&
+           !gce_cloud_of(s)->offline && (kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS);
+}
+
+static int look_ahead(struct lb_sync *s, struct lb_item *item, struct gce_case *c, struct err *err)
+{
+    struct gce_item *g = gce_item_of(item);
+    const char *name = svc_default_lb_name(s->a, str_nonnull(item->in->service->uid));
+    g->was.in.verb = TT_VERB_DELETE;
+    int rc = gce_bs_flow_facts(s, item, &g->was, g->decision.kind, err);
+    if (rc == ERR_OK) {
+        g->was.lists_groups = gce_flow_takes_groups(s, item);
+        rc = gce_bs_flow_observe(s, item, &g->was, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    g->was_ahead = s->observed_fresh;
+    const struct gce_rule *r = gce_slots_rule(&g->was.slots, name);
+    c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
+    c->rule = r != NULL ? *r : c->rule;
+    return ERR_OK;
+}
+
 /* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a
  * Service alone without a word; here its sync fails, and comes again. */
 static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
@@ -128,7 +157,10 @@ void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
     gce_decide(&c, &g->decision);
     while ((g->decision.needs & ~seen) != 0 && worth_a_look(s, item)) {
         unsigned needs = g->decision.needs & ~seen;
-        if (look_for_case(s, item, needs, &c, &item->err) != ERR_OK) {
+        int rc = is_same_look(s, item, needs) ? look_ahead(s, item, &c, &item->err)
+                                              : look_for_case(s, item, needs, &c, &item->err);
+        if (rc != ERR_OK) {
+            item->err.code = rc;
             return;
         }
         seen |= needs;

@@ -2,7 +2,7 @@
 /* gce_flow_gone.c: remembers what an earlier stage of a sync takes away (gce_flow.h).
  *
  * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change
- * of what the sync will make again. */
+ * of what the sync will make again.  Here, too, is how the cloud is asked before a rule goes. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/ops/gce_ops.h"
@@ -46,6 +46,30 @@ void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb
             g->gone[g->n_gone++] = (struct gce_gone){c, arena_strdup(s->life, op->name)};
         }
     }
+}
+
+static void give_back(void *arg)
+{
+    json_object_put(arg);
+}
+
+const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r)
+{
+    struct gce_op *arg = ARENA_NEW(s->a, struct gce_op);
+    struct lb_undo *ask = ARENA_NEW(s->a, struct lb_undo);
+    *arg = (struct gce_op){.c = GCE_RULES,
+                           .verb = GCE_INSERT,
+                           .name = r->name,
+                           .body = gce_rule_body(r),
+                           .call = s->call};
+    arena_defer(s->a, give_back, arg->body);
+    *ask = (struct lb_undo){.verb = LB_CREATE,
+                            .kind = gce_collection_word(GCE_RULES),
+                            .name = r->name,
+                            .type = &gce_op_type_insert,
+                            .arg = arg,
+                            .calls = gce_op_calls(arg)};
+    return ask;
 }
 
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,

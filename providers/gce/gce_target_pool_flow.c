@@ -17,6 +17,7 @@
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_target_pool_observe.h"
 #include "providers/gce/gce_target_pool_others.h"
+#include "providers/gce/groups/gce_node_cache.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
 
@@ -99,8 +100,9 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (refuse_mixed(s, item)) {
         return ERR_OK;
     }
-    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->cloud.facts.project,
-                   p->cloud.facts.region, &t->in.members);
+    t->in.members =
+        *gce_node_cache_members(p->node_cache, s->life, s->batch->nodes, s->batch->n_nodes,
+                                p->cloud.facts.project, p->cloud.facts.region);
     if (t->in.verb == TT_VERB_ENSURE) {
         check_members(item, &t->in.members);
     }
@@ -274,6 +276,14 @@ static void output_annotations(struct lb_sync *s, struct lb_item *item)
     }
 }
 
+void gce_tp_flow_serves(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_tp_item *t = item->data;
+    const struct tt_ingress ingress = {.ip = t->outcome.ip};
+    s->host->result_ingress(item->in->result, &ingress, 1);
+    output_annotations(s, item);
+}
+
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_provider *p = gce_provider_of(s);
@@ -288,9 +298,7 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
     if (t->in.verb != TT_VERB_ENSURE) {
         return;
     }
-    const struct tt_ingress ingress = {.ip = t->outcome.ip};
-    p->cloud.host->result_ingress(item->in->result, &ingress, 1);
-    output_annotations(s, item);
+    gce_tp_flow_serves(s, item);
     if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
         gce_flow_warn_ranges_v6(s, item);
     }

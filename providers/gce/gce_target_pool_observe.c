@@ -7,6 +7,7 @@
  * was listed a moment ago none. */
 #include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_cluster_id.h"
 #include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
@@ -28,6 +29,7 @@ struct slot {
     bool late; /* of the shared check, for who does not want it: read when it is held */
     bool read; /* in this wave */
     struct gce_read get;
+    struct gce_read *got; /* the answer: `get`, or what was read ahead */
 };
 struct look {
     struct lb_sync *s;
@@ -150,7 +152,7 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
 static int take(struct look *l, struct slot *slot, struct err *err)
 {
     struct json_object *o;
-    int rc = gce_read_json(&slot->get, l->s->a, &o, err);
+    int rc = gce_read_json(slot->got, l->s->a, &o, err);
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         *slot->known = GCE_ABSENT;
@@ -186,6 +188,14 @@ static const char *word_of(enum gce_collection c)
     }
 }
 
+static void read_begin(struct look *l, struct slot *slot)
+{
+    const struct gce_call_spec spec = {.collection = slot->c, .verb = GCE_GET, .name = slot->name};
+    gce_read_init(&slot->get, &l->p->cloud.api, l->s->call, l->s->a, &spec);
+    slot->get.job.cancel = l->s->cancel;
+    slot->got = &slot->get;
+}
+
 /* One wave for all slots marked `read`. */
 static int read_wave(struct look *l, struct err *err)
 {
@@ -193,11 +203,10 @@ static int read_wave(struct look *l, struct err *err)
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
-        if (slot->read) {
-            struct gce_call_spec spec = {
-                .collection = slot->c, .verb = GCE_GET, .name = slot->name};
-            gce_read_init(&slot->get, &l->p->cloud.api, l->s->call, l->s->a, &spec);
-            slot->get.job.cancel = l->s->cancel;
+        if (slot->read && slot->c == GCE_POOLS && l->t->ahead != NULL) {
+            slot->got = STEAL(l->t->ahead);
+        } else if (slot->read) {
+            read_begin(l, slot);
             jobs[n++] = &slot->get.job;
         }
     }
@@ -211,7 +220,7 @@ static int read_wave(struct look *l, struct err *err)
         if (!slot->read) {
             continue;
         }
-        l->s->reads += slot->get.call.requests;
+        l->s->reads += slot->got->call.requests;
         if (take(l, slot, &one) != ERR_OK && rc == ERR_OK) {
             (void)err_prefix(&one, "error getting %s %s", word_of(slot->c), slot->name);
             rc = err_copy(err, &one);
@@ -385,11 +394,10 @@ static void ask_others(struct look *l)
     }
 }
 
-static bool pool_has_node_check(const struct look *l)
+static bool has_node_check(const struct look *l, const struct gce_pool *pool)
 {
-    const struct gce_tp_observed *o = &l->t->o;
-    for (size_t i = 0; o->has_pool == GCE_PRESENT && i < o->pool.checks.n; i++) {
-        if (str_eq(gce_link_last(o->pool.checks.items[i]), l->t->names.node_check)) {
+    for (size_t i = 0; i < pool->checks.n; i++) {
+        if (str_eq(gce_link_last(pool->checks.items[i]), l->t->names.node_check)) {
             return true;
         }
     }
@@ -411,7 +419,8 @@ static bool node_check_may_be_there(const struct look *l)
  * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
-    bool used = pool_has_node_check(l);
+    const struct gce_tp_observed *o = &l->t->o;
+    bool used = o->has_pool == GCE_PRESENT && has_node_check(l, &o->pool);
     if (l->t->in.others_want_node_check && used && is_locked(l)) {
         if (!hold(l, HOLD_TOGETHER, err)) {
             return err->code;
@@ -435,6 +444,40 @@ static int hold_to_leave(struct look *l, struct err *err)
         l->t->hold = HOLD_ALONE;
     }
     return read_cloud(l, true, err);
+}
+
+/* Has the pool the shared check, as the snapshot knows it?  It is read anew after each write, so
+ * that of a Service that goes may be unknown: then its policy tells. */
+static bool pool_may_have_check(const struct look *l)
+{
+    struct gce_pool pool;
+    const struct json_view *v = NULL;
+    struct arena *a = l->s->a;
+    enum gce_known known = gce_snapshot_view(
+        l->p->cloud.snapshot, GCE_KEY(GCE_POOLS, l->t->names.lb), GCE_SNAPSHOT_ANY, a, &v);
+    if (known == GCE_PRESENT && gce_pool_decode_view(a, v, &pool, NULL) == ERR_OK) {
+        return has_node_check(l, &pool);
+    }
+    return known == GCE_UNKNOWN && l->t->in.verb == TT_VERB_DELETE &&
+           !svc_only_local_traffic(l->t->in.service);
+}
+
+/* Before the cloud is read, by the last Service with the check, as far as is known: it takes the
+ * check along, so it holds it alone, and reads it beside all else and not in a round of its own. */
+static int hold_to_take_along(struct look *l, struct err *err)
+{
+    if (l->t->in.others_want_node_check || !is_locked(l) || l->t->hold != HOLD_NOT ||
+        !pool_may_have_check(l) || !node_check_may_be_there(l)) {
+        return ERR_OK;
+    }
+    if (!hold(l, HOLD_ALONE, err)) {
+        return err->code;
+    }
+    ask_others(l); /* while it waited, another one may have come */
+    for (size_t i = 0; i < l->n; i++) {
+        l->slots[i].late = false;
+    }
+    return ERR_OK;
 }
 
 /* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone,
@@ -562,7 +605,7 @@ static bool is_enough(const struct look *l)
 static int observe_cloud(struct look *l, struct err *err)
 {
     bool wants = wants_node_check(l);
-    int rc = wants ? hold_to_use(l, err) : ERR_OK;
+    int rc = wants ? hold_to_use(l, err) : hold_to_take_along(l, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -632,22 +675,31 @@ static int ask_for_user_address(struct look *l, struct err *err)
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    struct look l = {.s = s, .item = item, .t = item->data, .p = gce_provider_of(s)};
-    ask_others(&l);
-    slots_init(&l);
-    int rc = l.p->cloud.offline ? observe_offline(&l, err) : observe_main(&l, err);
+    /* Its slots, 20 KB, are filled one by one.  On the stack of a task they would stay in memory
+     * for as long as the Service is in flight. */
+    _cleanup_(xfreep) struct look *l = xmalloc(sizeof(*l));
+    l->s = s;
+    l->item = item;
+    l->t = item->data;
+    l->p = gce_provider_of(s);
+    l->n = 0;
+    l->listed_now = false;
+    l->by_name = false;
+    ask_others(l);
+    slots_init(l);
+    int rc = l->p->cloud.offline ? observe_offline(l, err) : observe_main(l, err);
     if (rc == ERR_OK) {
-        rc = judge_others(&l, err);
+        rc = judge_others(l, err);
     }
     if (rc != ERR_OK) {
         return rc;
     }
-    see_gone(&l);
-    look_up_tags(&l);
-    gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
-    if (l.t->in.verb == TT_VERB_ENSURE &&
-        gce_tp_needs_user_address(s->a, &l.t->in, &l.t->desired, &l.t->o)) {
-        return ask_for_user_address(&l, err);
+    see_gone(l);
+    look_up_tags(l);
+    gce_tp_desired_tag(s->a, &l->t->desired, &l->t->in.tags);
+    if (l->t->in.verb == TT_VERB_ENSURE &&
+        gce_tp_needs_user_address(s->a, &l->t->in, &l->t->desired, &l->t->o)) {
+        return ask_for_user_address(l, err);
     }
     return ERR_OK;
 }

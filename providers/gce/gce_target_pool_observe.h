@@ -20,6 +20,9 @@ struct gce_tp_item {
     struct hold *lock;
     bool lock_deferred;
     bool kept_by_other; /* DELETE: another controller must finish it */
+    /* UPDATE of several Services: its pool, read beside those of the others
+     * (gce_flow_together.c) for the next gce_tp_observe(); NULL: not read */
+    struct gce_read *ahead;
 };
 
 /* Reads what the verb needs into item->o.  With s->fresh from the cloud itself; else from the

@@ -3,7 +3,7 @@
  * the others.
  *
  * Both run on each director: it sends what it holds, and receives what the others hold.  They stay
- * when the process ends. */
+ * when the process ends.  One with another id may be another program's, and stays. */
 #include "providers/local/provider.h"
 
 #include <stdio.h>
@@ -20,7 +20,12 @@ static const struct local_ipvs_daemon *daemon_of(const struct local_ipvs_daemon 
     return NULL;
 }
 
-/* One that runs with another interface or id is stopped first: the kernel has one of each. */
+static const char *word_of(const struct local_ipvs_daemon *d)
+{
+    return d->backup ? "backup" : "master";
+}
+
+/* One with this id at another interface is stopped first: the kernel has one of each. */
 static int run_one(struct local_provider *p, const struct local_ipvs_daemon *want,
                    const struct local_ipvs_daemon *have, struct err *err)
 {
@@ -28,6 +33,16 @@ static int run_one(struct local_provider *p, const struct local_ipvs_daemon *wan
     int rc = ERR_OK;
 
     if (have != NULL && have->id == want->id && strcmp(have->interface, want->interface) == 0) {
+        return ERR_OK;
+    }
+    if (have != NULL && have->id != want->id) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "ipvs sync daemon runs with syncid %u (%s, %s): left alone; connSync has no "
+                       "%s (ipvsadm --stop-daemon %s, if no program needs it)",
+                       (unsigned)have->id, word_of(have), have->interface, word_of(have),
+                       word_of(have));
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
         return ERR_OK;
     }
     if (have != NULL) {

@@ -344,54 +344,6 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     }
 }
 
-/* The default is not told: who left it out has asked for no time. */
-static void find_affinity(struct lb_sync *s, const struct lb_item *item,
-                          const struct local_serve *serve)
-{
-    if (serve->affinity && !local_mode_is_ipvs(serve->mode) &&
-        serve->affinity_s != LOCAL_AFFINITY_DEFAULT_S) {
-        lb_finding(s, item, "AffinityTimeoutIgnored", "spec.sessionAffinityConfig",
-                   "mode nft chooses by the client's address and knows no time: a client moves "
-                   "when the targets change");
-    }
-}
-
-static void find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
-{
-    char text[IP_TEXT_MAX];
-    bool open = false;
-
-    lb_findings_unknown(s, item, &local_annotation_keys);
-    local_health_find(s, item);
-    for (size_t i = 0; i < it->grant.n; i++) {
-        ip_format(&it->grant.have[i].addr, text);
-        open = open || it->wanted[i].some_open;
-        local_directing_find(s, item, &it->grant.have[i].addr);
-        const char *silent = local_directing_silent(s->a, it, i);
-        if (silent != NULL) {
-            lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
-        }
-        if (it->grant.have[i].pool == NULL) {
-            local_told_outside(s, item, text);
-        }
-        if (it->wanted[i].n_ranges_left > 0) {
-            lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
-                       "ranges of the other family open nothing at %s", text);
-        }
-    }
-    if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {
-        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy", LOCAL_SECOND_MISSING);
-    }
-    if ((it->grant.flags & LOCAL_GRANT_SHARE_BROKEN) != 0) {
-        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share", LOCAL_PORTS_SHARED);
-    }
-    if (it->grant.n > 0) {
-        find_affinity(s, item, &it->wanted[0].serve);
-    }
-    local_ipvs_findings(s, item, it);
-    lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");
-}
-
 static void fill_state(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                        struct local_service_state *st)
 {
@@ -492,7 +444,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         fill_state(s, item, it, &states[n++]);
         describe(s, item, it, &states[n - 1], plan);
         if (!goes) {
-            find(s, item, it);
+            local_find(s, item, it);
         }
         local_health_keep(s, item);
     }

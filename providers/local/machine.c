@@ -7,8 +7,12 @@
 #include "providers/local/provider.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/base/str.h"
+
+#define LINK      "*"  /* in a name: "all", and each Ethernet link; the kernel takes the greater */
+#define HELD_MANY 2000 /* addresses with a lifetime, which are renewed one by one */
 
 enum { NFT = 1, NAT = 2, FULLNAT = 4, DR = 8, TUNNEL = 16, V6 = 32 };
 #define REWRITES (NFT | NAT | FULLNAT)
@@ -29,9 +33,9 @@ static const struct sysctl sysctls[] = {
     {"net.ipv4.vs.expire_quiescent_template", IPVS, 1, 1,
      "clients with affinity go on to a target that drains"},
     {"net.ipv4.vs.conn_reuse_mode", IPVS, 1, 1, "a client's port that is used again may hang"},
-    {"net.ipv4.conf.all.rp_filter", DR | TUNNEL, 0, 0,
+    {"net.ipv4.conf." LINK ".rp_filter", DR | TUNNEL, 0, 0,
      "packets of clients may be dropped where their way back is another one"},
-    {"net.ipv4.conf.all.arp_ignore", NFT | IPVS, 0, 0,
+    {"net.ipv4.conf." LINK ".arp_ignore", NFT | IPVS, 0, 0,
      "the kernel does not answer ARP for addresses that are held"},
     {"net.netfilter.nf_conntrack_max", REWRITES, 65537, INT64_MAX,
      "few connections fit into connection tracking"},
@@ -62,23 +66,86 @@ static bool is_needed(const struct sysctl *x, unsigned modes)
     return (x->modes & modes & ~(unsigned)V6) != 0 && ((x->modes & V6) == 0 || (modes & V6) != 0);
 }
 
-static void look_at(struct local_provider *p, const struct sysctl *x)
+/* Logs it unless that was logged last under this name; NULL: it is right now. */
+static void say(struct local_provider *p, const char *name, const char *text)
+{
+    if (text == NULL) {
+        (void)map_remove(p->machine_told, name);
+    } else if (!str_eq(map_get(p->machine_told, name), text)) {
+        map_set(p->machine_told, name, xstrdup(text));
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    }
+}
+
+static void look_at(struct local_provider *p, const struct sysctl *x, const char *name)
 {
     struct err ignored = ERR_INIT; /* one that this kernel does not have is not missed */
     int64_t value = x->least;
     char text[320];
 
-    bool there = p->kernel->ops->sysctl_read(p->kernel, x->name, &value, &ignored) == ERR_OK;
-    if (!there || (value >= x->least && value <= x->most)) {
-        (void)map_remove(p->machine_told, x->name);
+    bool there = p->kernel->ops->sysctl_read(p->kernel, name, &value, &ignored) == ERR_OK;
+    bool right = !there || (value >= x->least && value <= x->most);
+    (void)snprintf(text, sizeof text, "%s is %lld: %s (sysctl -w %s=%lld)", name, (long long)value,
+                   x->why, name, (long long)x->least);
+    say(p, name, right ? NULL : text);
+}
+
+/* A dot in the name of a link is a slash in that of a sysctl. */
+static void look_at_link(struct local_provider *p, const struct sysctl *x, const char *link)
+{
+    const char *star = strchr(x->name, LINK[0]);
+    char name[128];
+    int n = snprintf(name, sizeof name, "%.*s%s%s", (int)(star - x->name), x->name, link, star + 1);
+
+    for (size_t i = (size_t)(star - x->name); i < (size_t)(star - x->name) + strlen(link); i++) {
+        name[i] = (char)(name[i] == '.' ? '/' : name[i]);
+    }
+    if (n > 0 && (size_t)n < sizeof name) {
+        look_at(p, x, name);
+    }
+}
+
+static void look_at_links(struct local_provider *p, const struct sysctl *x)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct local_link *links = NULL;
+    size_t n = 0;
+    struct err ignored = ERR_INIT; /* the next look reads them */
+
+    look_at_link(p, x, "all");
+    if (p->kernel->ops->links(p->kernel, a, &links, &n, &ignored) != ERR_OK) {
         return;
     }
-    (void)snprintf(text, sizeof text, "%s is %lld: %s (sysctl -w %s=%lld)", x->name,
-                   (long long)value, x->why, x->name, (long long)x->least);
-    if (!str_eq(map_get(p->machine_told, x->name), text)) {
-        map_set(p->machine_told, x->name, xstrdup(text));
-        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    for (size_t i = 0; i < n; i++) {
+        if (links[i].ethernet && !links[i].loopback && links[i].bridge == 0) {
+            look_at_link(p, x, links[i].name);
+        }
     }
+}
+
+static void count_one(void *arg, const struct local_offered *o)
+{
+    size_t *n = arg;
+
+    *n += o->held;
+}
+
+/* All of them lie on one or two links, where the kernel walks them one by one. */
+static void look_at_held(struct local_provider *p)
+{
+    size_t n = 0;
+    char text[192];
+
+    if (p->leasing == NULL || p->directing == NULL) {
+        return;
+    }
+    local_director_offered(p->directing, count_one, &n);
+    /* Told anew when there are a thousand more. */
+    (void)snprintf(text, sizeof text,
+                   "lease needs addresses with lifetimes; %zu,000 on one device are slow: use ecmp "
+                   "or more directors",
+                   n / 1000);
+    say(p, "lease", n <= HELD_MANY ? NULL : text);
 }
 
 void local_machine_look(struct local_provider *p)
@@ -86,8 +153,14 @@ void local_machine_look(struct local_provider *p)
     unsigned modes = modes_of(p);
 
     for (size_t i = 0; i < ARRAY_LEN(sysctls); i++) {
-        if (is_needed(&sysctls[i], modes)) {
-            look_at(p, &sysctls[i]);
+        if (!is_needed(&sysctls[i], modes)) {
+            continue;
+        }
+        if (strchr(sysctls[i].name, LINK[0]) != NULL) {
+            look_at_links(p, &sysctls[i]);
+        } else {
+            look_at(p, &sysctls[i], sysctls[i].name);
         }
     }
+    look_at_held(p);
 }

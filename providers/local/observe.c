@@ -92,7 +92,7 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
 
     for (size_t i = 0; v != NULL && i < v->n_fronts; i++) {
         const struct local_front *f = &v->fronts[i];
-        n += f->n_open + f->all + f->snat;
+        n += f->n_open + f->n_also + f->all + f->snat;
         for (unsigned k = 0; k < f->m; k++) {
             n += f->slots[k].addr.len != 0;
         }
@@ -517,6 +517,7 @@ int local_observe(struct lb_sync *s, struct err *err)
         rc = refresh(s, err);
     }
     if (rc == ERR_OK) {
+        local_subnets_look(y->p, y->addrs, y->n_addrs);
         gather(s);
         rc = read_doubtful(s, &some, err);
     }

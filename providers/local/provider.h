@@ -80,6 +80,8 @@ struct local_provider {
     struct map *machine_told;  /* sysctl → what was logged of it */
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
+    bool no_ctnetlink; /* and that was logged */
+    uint64_t subnets;  /* of the interfaces, as they were seen (subnets.c); 0: not yet */
     struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
     struct map *outside; /* keys of Services that were told of an address in no pool */
     struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
@@ -246,6 +248,16 @@ int local_read_holds(struct local_provider *p, struct arena *a, const struct loc
 int local_read_all(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
                    size_t n_addrs, struct err *err);
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+
+/* --- subnets.c -------------------------------------------------------------------------------- */
+/* The addresses of this machine, as they were just read. */
+void local_subnets_look(struct local_provider *p, const struct local_link_addr *addrs, size_t n);
+
+/* --- findings.c ------------------------------------------------------------------------------- */
+/* Whether the kernel can end connections, as it was asked to. */
+void local_lacks_ctnetlink(struct local_provider *p, bool lacks);
+/* Tells what is to be said of a planned Service. */
+void local_find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it);
 
 /* --- run.c ------------------------------------------------------------------------------------ */
 struct lb_op_run;

@@ -332,7 +332,11 @@ static void run_connections(struct lb_op_run *const *runs, size_t n)
         }
     }
     if (local_may_write(runs[0])) {
-        (void)p->kernel->ops->connections_delete(p->kernel, gone, n_gone, &ended, runs[0]->err);
+        int rc = p->kernel->ops->connections_delete(p->kernel, gone, n_gone, &ended, runs[0]->err);
+        local_lacks_ctnetlink(p, rc == ERR_INVALID);
+        if (rc == ERR_INVALID) { /* a Service must not stay for that */
+            *runs[0]->err = ERR_INIT;
+        }
     }
     for (size_t i = 1; i < n && runs[0]->err->code != ERR_OK; i++) {
         err_copy(runs[i]->err, runs[0]->err);

@@ -173,24 +173,17 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-#define ROUND_MASK   0xffffffu
-#define VERSION_MASK UINT64_C(0xffffffffff)
-
-/* The allocator's Services, sorted by namespace and name: unchanged ones are skipped by their
- * digests. */
-struct seen_one {
-    char *key;
-    uint64_t version : 40; /* digest of resourceVersion; 0: it has none */
-    uint64_t round : 24;   /* in which the host named it last */
-};
+/* What the host handed over last; of each Service the allocator keeps a note, by which unchanged
+ * ones are skipped. */
 struct local_seen {
-    struct seen_one *items;
-    size_t n;
-    size_t room;
     uint64_t seed;
     uint32_t round;   /* one more each time that the host is asked */
     uint64_t version; /* of the host's Services that were handed over last */
 };
+
+/* A digest of resourceVersion above the round in which the host named the Service last. */
+#define ROUND_BITS 24
+#define ROUND_MASK ((UINT64_C(1) << ROUND_BITS) - 1)
 
 struct local_seen *local_seen_new(void)
 {
@@ -202,49 +195,17 @@ struct local_seen *local_seen_new(void)
 
 void local_seen_free(struct local_seen *seen)
 {
-    for (size_t i = 0; seen != NULL && i < seen->n; i++) {
-        free(seen->items[i].key);
-    }
-    free(seen == NULL ? NULL : seen->items);
     free(seen);
 }
 
+/* 0: it has none. */
 static uint64_t version_of(const struct local_seen *seen, const struct tt_service *s)
 {
     const char *version = str_nonnull(s->resource_version);
 
-    return version[0] == '\0' ? 0 : hash_quick(seen->seed, version, strlen(version)) >> 24 | 1;
-}
-
-/* <0, 0, >0: the Service that was seen, and a name. */
-static int seen_cmp(const struct seen_one *one, const char *ns, const char *name)
-{
-    const char *slash = strchr(one->key, '/');
-    size_t len = (size_t)(slash - one->key);
-    int order = strncmp(one->key, ns, len);
-
-    order = order != 0 ? order : -(int)(ns[len] != '\0');
-    return order != 0 ? order : strcmp(slash + 1, name);
-}
-
-/* Where the name is, or would be. */
-static size_t seen_lower(const struct local_seen *seen, const char *ns, const char *name)
-{
-    size_t low = 0;
-    size_t high = seen->n;
-
-    if (high > 0 && seen_cmp(&seen->items[high - 1], ns, name) < 0) {
-        return high; /* the usual case of the first time */
-    }
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (seen_cmp(&seen->items[mid], ns, name) < 0) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
+    return version[0] == '\0'
+               ? 0
+               : hash_quick(seen->seed, version, strlen(version)) >> ROUND_BITS | 1;
 }
 
 struct seeing {
@@ -252,74 +213,44 @@ struct seeing {
     struct arena *a;
     const struct tt_call *call;
     bool asked; /* for the labels of namespaces */
+    struct str_buf key;
 };
 
-static void see_one(struct seeing *x, struct seen_one *one, const struct tt_service *s)
+static void ask_for_labels(struct seeing *x)
 {
-    uint64_t version = version_of(x->p->seen, s);
-
-    if (version != 0 && version == one->version) {
-        return;
-    }
-    one->version = version & VERSION_MASK;
     if (!x->asked) {
         read_namespaces(x->p, x->a, x->call);
         x->asked = true;
     }
-    see(x->p, x->a, s);
-}
-
-static void seen_reserve(struct local_seen *seen)
-{
-    if (seen->n == seen->room) {
-        seen->room = seen->room == 0 ? 16 : seen->room + seen->room / 4;
-        seen->items = xrealloc(seen->items, seen->room * sizeof *seen->items);
-    }
-}
-
-static void forget_one(const struct seeing *x, struct seen_one *one)
-{
-    local_ipam_forget(x->p->ipam, one->key, clock_now_ms(x->p->clock));
-    free(STEAL(one->key));
 }
 
 static void put_service(void *arg, const char *ns, const char *name, const struct tt_service *s)
 {
     struct seeing *x = arg;
-    struct local_seen *seen = x->p->seen;
-    size_t i = seen_lower(seen, ns, name);
-    bool known = i < seen->n && seen_cmp(&seen->items[i], ns, name) == 0;
+    struct local_provider *p = x->p;
 
-    if (s == NULL && known) {
-        forget_one(x, &seen->items[i]);
-        seen->n--;
-        memmove(&seen->items[i], &seen->items[i + 1], (seen->n - i) * sizeof *seen->items);
-    } else if (s != NULL && !known) {
-        seen_reserve(seen);
-        memmove(&seen->items[i + 1], &seen->items[i], (seen->n - i) * sizeof *seen->items);
-        seen->items[i] = (struct seen_one){.key = xasprintf("%s/%s", ns, name)};
-        seen->n++;
+    str_buf_reset(&x->key);
+    str_appendf(&x->key, "%s/%s", ns, name);
+    if (s == NULL) {
+        local_ipam_forget(p->ipam, str_buf_text(&x->key), clock_now_ms(p->clock));
+        return;
     }
-    if (s != NULL) {
-        seen->items[i].round = seen->round & ROUND_MASK;
-        see_one(x, &seen->items[i], s);
+    uint64_t *note = local_ipam_note(p->ipam, str_buf_text(&x->key));
+    uint64_t version = version_of(p->seen, s);
+    if (note == NULL || version == 0 || version != *note >> ROUND_BITS) {
+        ask_for_labels(x);
+        see(p, x->a, s);
+        note = local_ipam_note(p->ipam, str_buf_text(&x->key));
     }
+    *note = version << ROUND_BITS | (p->seen->round & ROUND_MASK);
 }
 
-/* Those that the host did not name, as it named all that there are. */
-static void forget_unnamed(const struct seeing *x)
+/* The host named all that there are, and not this one. */
+static bool is_unnamed(void *arg, uint64_t note)
 {
-    struct local_seen *seen = x->p->seen;
-    size_t kept = 0;
+    const struct local_seen *seen = arg;
 
-    for (size_t i = 0; i < seen->n; i++) {
-        if (seen->items[i].round == (seen->round & ROUND_MASK)) {
-            seen->items[kept++] = seen->items[i];
-        } else {
-            forget_one(x, &seen->items[i]);
-        }
-    }
-    seen->n = kept;
+    return (note & ROUND_MASK) != (seen->round & ROUND_MASK);
 }
 
 /* A process that died between the kernel and the status: the element's comment says
@@ -418,10 +349,7 @@ static void see_waiting(struct seeing *x, const struct tt_batch *batch)
         if (s == NULL) {
             continue;
         }
-        if (!x->asked) {
-            read_namespaces(x->p, x->a, x->call);
-            x->asked = true;
-        }
+        ask_for_labels(x);
         see(x->p, x->a, s);
     }
 }
@@ -430,14 +358,15 @@ void local_services_see(struct local_provider *p, struct arena *a, const struct 
                         const struct tt_batch *batch)
 {
     bool by_labels = some_pool_asks_for_namespaces(p->config);
-    struct seeing x = {p, a, call, !by_labels};
+    struct seeing x = {.p = p, .a = a, .call = call, .asked = !by_labels};
     const struct tt_service_sink each = {.size = sizeof each, .put = put_service, .arg = &x};
 
     p->seen->round++;
     local_services_listed(p);
     if (p->host->services_since(p->host->ctx, call, &p->seen->version, &each) != 0) {
-        forget_unnamed(&x);
+        local_ipam_forget_noted(p->ipam, is_unnamed, p->seen, clock_now_ms(p->clock));
     }
+    str_buf_done(&x.key);
     if (by_labels) {
         see_waiting(&x, batch);
     }

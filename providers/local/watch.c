@@ -466,6 +466,7 @@ static int read_holds(struct looking *l, struct arena *a, struct err *err)
     if (rc == ERR_OK) {
         struct losing x = {.l = l, .a = a, .addrs = addrs, .n_addrs = n_addrs};
         look_for_lost(&x);
+        local_subnets_look(p, addrs, n_addrs);
         rc = local_read_holds(p, a, addrs, n_addrs, err);
     }
     /* Virtual services that others added; their destinations are read with the Services. */

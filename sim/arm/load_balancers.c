@@ -241,10 +241,9 @@ static bool check_frontends(struct frontends *f)
                           arm_lb_is_standard(f->body) ? FRONTENDS_STANDARD : FRONTENDS_BASIC);
     size_t n = json_len(fips), n_private = 0;
     if (n > limit) {
-        return arm_refuse(f->q, 400, "FrontendIPConfigurationLimitReached",
-                          "Load balancer %s has %zu frontend IP configurations; at most %zu are "
-                          "allowed.",
-                          f->q->id, n, limit);
+        return arm_refuse(f->q, 400, "LoadBalancerFrontendIPConfigurationCountLimitReached",
+                          "A load balancer cannot have more than %zu FrontendIPConfigurations.",
+                          limit); /* as Azure says it: colemickens/azure-kubernetes-status, 6 */
     }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < n; i++) {

@@ -318,6 +318,18 @@ static bool check_unique(struct arm_request *q, struct map *seen, const char *ke
         name, other);
 }
 
+/* Code and text are Azure's (kubernetes-sigs/cloud-provider-azure issue 2725). */
+static bool check_prefixes(struct arm_request *q, const char *which, size_t n)
+{
+    return n <= PREFIXES_MAX ||
+           arm_refuse(q, 400, "SecurityRuleAddressesOrPortsPerSecurityGroupLimitReached",
+                      "Network security group %s has %zu %s. A security group cannot have more "
+                      "than %d %s as per the limit "
+                      "MaxSecurityRuleAddressesOrPortsPerSecurityGroup.",
+                      q->id, n, which, PREFIXES_MAX, which);
+}
+
+/* Code and text of the limit are Azure's (Azure/azure-rest-api-specs issue 3003). */
 static bool check_rules(struct arm_request *q, struct json_object *rules, struct map *seen)
 {
     size_t sources = 0, destinations = 0;
@@ -336,15 +348,12 @@ static bool check_rules(struct arm_request *q, struct json_object *rules, struct
     }
     int64_t limit = arm_limit(q->arm, "securityRules", RULES_MAX);
     if ((int64_t)json_len(rules) > limit) {
-        return arm_refuse(q, 400, "SecurityRuleLimitReached",
-                          "Network security group %s has %zu security rules; at most %lld are "
-                          "allowed.",
-                          q->id, json_len(rules), (long long)limit);
+        return arm_refuse(q, 400, "SecurityRuleCountLimitReached",
+                          "A security group cannot have more than %lld security rules.",
+                          (long long)limit);
     }
-    return (sources <= PREFIXES_MAX && destinations <= PREFIXES_MAX) ||
-           arm_refuse(q, 400, "SecurityRuleAddressPrefixLimitReached",
-                      "Network security group %s has more than %d address prefixes.", q->id,
-                      PREFIXES_MAX);
+    return check_prefixes(q, "SourceAddressPrefixes", sources) &&
+           check_prefixes(q, "DestinationAddressPrefixes", destinations);
 }
 
 bool arm_nsg_put(struct arm_request *q, struct json_object *old, struct json_object *body)

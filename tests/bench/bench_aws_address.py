@@ -33,7 +33,7 @@ def bench_aws_address(row, programs):
         rig.start("-v=4")
 
         def measure(what, name, chains, act):
-            row(f"{what}, seconds from the first write", "–", timed(rig, name, chains, act, APIS))
+            row(f"{what}, seconds from the first write", "–", timed(rig, name, (chains, None), act, APIS))
 
         def ports(name, port, node_port):
             rig.patch({"namespace": "default", "name": name},

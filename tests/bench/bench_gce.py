@@ -9,7 +9,7 @@ import os
 import urllib.error
 
 from bench_gce_address import bench_address
-from bench_rig import Timeline, at_once, cpu_s, slice_of
+from bench_rig import Timeline, at_once, cpu_s, slice_of, took_ms
 
 L4 = ["--controllers=-service-lb-controller", "--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg",
       "--gate-l4-by-lock=false"]  # calls are counted
@@ -172,6 +172,36 @@ def bench_node_event(row, programs):
             rig.stop()
 
 
+def bench_node_latency(row, programs):
+    """A node comes in a cloud that takes its time: until all Services have it, beside the slowest of their operations."""
+    for n in (100, HEALTHY):
+        for what, create, flags in (("internal NEG Services", internal, L4), ("target pools", lambda rig, name: rig.create(name), []),
+                                    ("external Services on instance groups", external, L4)):
+            path = os.path.join(programs.folder, f"world-node-{n}.json")
+            with programs.rig("--nodes=6", "--zones=us-central1-a,us-central1-b,us-central1-c") as rig:
+                rig.start("-v=2", *flags)
+                at_once(lambda i, create=create, rig=rig: create(rig, f"s{i}"), range(n))
+                rig.until_synced(n)
+                rig.until_quiet()
+                rig.stop()
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(rig.call("GET", "/sim/state"), f)
+            with programs.rig("--world=" + path, "--latency=cloud") as rig:
+                rig.start("-v=4", *flags)
+                rig.until_synced(n)
+                rig.until_quiet()
+                synced, requests, done = (len(rig.messages(text)) for text in ("Synced", "Cloud request", "Done"))
+                rig.call("POST", "/sim/nodes", {"count": 1})
+                rig.until_synced(synced + n)
+                begun = min(line["ts"] - took_ms(line) for line in rig.messages("Cloud request")[requests:])
+                whole = max(line["ts"] for line in rig.messages("Synced")[synced:]) - begun
+                one = max(took_ms(line) for line in rig.messages("Done")[done:])
+                row(f"node added, {n} {what}, 10 in flight, cloud-like latency", "58 s with 100 and 5 workers; ingress-gce 11 s",
+                    f"{whole / 1000:.1f} s; slowest operation {one / 1000:.1f} s; ratio {whole / one:.2f}; "
+                    f"{len(rig.messages('Cloud request')) - requests} requests")
+                rig.stop()
+
+
 def with_slices(world, nodes):
     """Two slices to a Service, two pods in each."""
     names = [s["metadata"]["name"] for s in world["kubernetes"]["services"] if s["spec"]["type"] == "LoadBalancer"]
@@ -225,4 +255,4 @@ def bench_many(row, programs):
     adopted(row, programs, MANY, MANY, "314 MiB (legacy) and 249 MiB (L4 and NEGs)")
 
 
-GCE = {"address": bench_address, "neg": bench_neg, "rbs": bench_rbs, "restart": bench_restart, "node-event": bench_node_event, "many": bench_many}
+GCE = {"address": bench_address, "neg": bench_neg, "rbs": bench_rbs, "restart": bench_restart, "node-event": bench_node_event, "node-latency": bench_node_latency, "many": bench_many}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a user of Google's balancers waits: from the first write of a flow to its end, beside the longest chain of it.
+"""How long a user of Google's balancers waits: from the first write of a flow until it serves, beside the longest chain of it.
 
 A chain is what must follow one after the other, from the cloud's documentation and docs/spec, and not from the plan: a plan that
-waits for too much is longer than it.  That of a create is the one without a reservation, so one with it may be shorter.  Its operations
-take what they took in that very run.  Kinds run at the same time, each with a simulator of its own, since they wait and do not work.
+waits for too much is longer than it.  That of a create is the one without a reservation; where one is made, the chain with it stands
+beside.  Its operations take what they took in that very run.  Kinds run at the same time, each with a simulator of its own, since
+they wait and do not work.
 """
 import concurrent.futures
 import os
@@ -29,25 +30,24 @@ GROUP = r"instance group"
 TRAFFIC = r"firewall (?!.*-hc$)(?!.*-fw$)"
 CHECK_WALL = r"firewall .*(-hc|-fw)$"
 NEED = rf"(backend service|target pool)"
-# What follows what, as operations on resources; steps that a flow does not have count nothing.
-CREATE = (
-    (f"create {GROUP}", f"change {GROUP}", f"create {NEED}", "create forwarding rule", f"create {TRAFFIC}"),
-    (f"create ({CHECK}|NEG)", f"create {NEED}", "create forwarding rule", f"create {TRAFFIC}"),
+# What follows what until clients are served, as operations on resources; steps that a flow does not have count nothing.
+MADE = ( # what a rule needs
+    (f"create {GROUP}", f"change {GROUP}", f"create {NEED}", "create forwarding rule"),
+    (f"create ({CHECK}|NEG)", f"create {NEED}", "create forwarding rule"),
     (f"create {CHECK_WALL}",),
 )
-CREATE_HELD = ( # the firewall needs no address, or that of a reservation
-    ("create address", f"create {TRAFFIC}"),
-    (f"create {CHECK}", f"create {NEED}", "create forwarding rule", "delete address"),
-    ("create address", "create forwarding rule", "delete address"),
-    (f"create {CHECK_WALL}",),
-)
-POLICY = ((f"create ({CHECK}|firewall)", f"change {NEED}", f"delete {CHECK}", f"delete {CHECK_WALL}"),)
-PORTS = (("(create address|change firewall)", "delete forwarding rule", "create forwarding rule", "delete address"),)
+CREATE = tuple((*chain, f"create {TRAFFIC}") for chain in MADE[:2]) + MADE[2:]
+CREATE_HELD = (*MADE, ("create address", f"create {TRAFFIC}"), ("create address", "create forwarding rule"))
+POLICY = ((f"create ({CHECK}|firewall)", f"change {NEED}"),)
+PORTS = (("(create address|change firewall)", "delete forwarding rule", "create forwarding rule"),)
+# Until nothing is left.
 DELETE = (
     ("delete forwarding rule", f"delete {NEED}", f"delete {CHECK}", f"delete {CHECK_WALL}"),
     ("delete forwarding rule", f"delete {NEED}", f"delete (NEG|{GROUP})"),
     (f"delete {TRAFFIC}",),
 )
+# The first request that tidies up: what serves stood when it was sent.
+TIDIES = re.compile(r"\.(healthChecks|httpHealthChecks|regionHealthChecks|addresses)\.delete$")
 
 
 def longest(done, chains):
@@ -62,25 +62,38 @@ def of_service(rig, message, name):
     return [line for line in rig.messages(message) if line.get("service") == "default/" + name]
 
 
-def timed(rig, name, chains, act, apis=("gce",)):
-    """Does it; seconds from the first write to the end of the sync that made it, and the chain."""
-    synced, requests, done = len(of_service(rig, "Synced", name)), len(rig.messages("Cloud request")), len(of_service(rig, "Done", name))
+def served_at(rig, name, patched, requests, end):
+    """When the status was written, or, where it stays as it is, when tidying began; else the end."""
+    status = of_service(rig, "Patching status for service", name)[patched:]
+    tidied = [line["ts"] - took_ms(line) for line in rig.messages("Cloud request")[requests:] if TIDIES.search(line["operation"])]
+    return status[0]["ts"] if status else min(tidied, default=end)
+
+
+def timed(rig, name, flow, act, apis=("gce",)):
+    """Does it; seconds from the first write until it serves, beside the chain of that, and to the end of the sync that made it."""
+    chains, held = flow
+    synced, done = len(of_service(rig, "Synced", name)), len(of_service(rig, "Done", name))
+    requests, patched = len(rig.messages("Cloud request")), len(of_service(rig, "Patching status for service", name))
     act()
     rig.until("a sync with operations", lambda: len(of_service(rig, "Done", name)) > done and len(of_service(rig, "Synced", name)) > synced)
     begun = min(line["ts"] - took_ms(line) for line in rig.messages("Cloud request")[requests:]
                 if line["api"] in apis and not READ.search(line["operation"]) and not WAIT.search(line["operation"]))
     end = max(line["ts"] for line in of_service(rig, "Synced", name)[synced:])
-    took, chain = (end - begun) / 1000, longest(of_service(rig, "Done", name)[done:], chains)
-    return f"{took:.1f} s; chain {chain:.1f} s; {took / chain:.2f}"
+    ended = of_service(rig, "Done", name)[done:]
+    serves = (end if chains is DELETE else served_at(rig, name, patched, requests, end)) - begun
+    chain = longest(ended, chains)
+    best = min(chain, longest(ended, held)) if held else chain
+    return (f"chain {chain:.1f} s" + (f", held {best:.1f} s" if held else "") +
+            f"; today {serves / 1000:.1f} s; ratio {serves / 1000 / best:.2f}; whole sync {(end - begun) / 1000:.1f} s")
 
 
 def figures_of(programs, kind, held=True):
     title, annotations, flags = kind
-    create = CREATE_HELD if title == "target pool" else CREATE
+    create = (CREATE_HELD, None) if title == "target pool" else (CREATE, CREATE_HELD if held else None)
     rows = []
 
-    def row(what, name, chains, act):
-        rows.append((f"{title}: {what}" + ("" if held else ", hold-address-first = false"), timed(rig, name, chains, act)))
+    def row(what, name, flow, act):
+        rows.append((f"{title}: {what}" + ("" if held else ", hold-address-first = false"), timed(rig, name, flow, act)))
 
     def edit(name, spec):
         rig.patch({"namespace": "default", "name": name}, {"spec": spec})
@@ -102,11 +115,11 @@ def figures_of(programs, kind, held=True):
         if not held:
             rig.stop()
             return rows
-        row("policy Local", "b", POLICY, lambda: edit("b", {"externalTrafficPolicy": "Local"}))
-        row("policy Cluster", "b", POLICY, lambda: edit("b", {"externalTrafficPolicy": "Cluster"}))
-        row("another port", "b", PORTS, lambda: edit("b", {"ports": [{"port": 81, "protocol": "TCP"}]}))
-        row("delete", "b", DELETE, lambda: gone("b"))
-        row("delete, last", "a", DELETE, lambda: gone("a"))
+        row("policy Local", "b", (POLICY, None), lambda: edit("b", {"externalTrafficPolicy": "Local"}))
+        row("policy Cluster", "b", (POLICY, None), lambda: edit("b", {"externalTrafficPolicy": "Cluster"}))
+        row("another port", "b", (PORTS, None), lambda: edit("b", {"ports": [{"port": 81, "protocol": "TCP"}]}))
+        row("delete", "b", (DELETE, None), lambda: gone("b"))
+        row("delete, last", "a", (DELETE, None), lambda: gone("a"))
         rig.stop()
     return rows
 

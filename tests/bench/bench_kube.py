@@ -72,6 +72,19 @@ def per_byte(programs):
     return (s1 - s0) / (b1 - b0), (l1 - l0) / (b1 - b0)
 
 
+def bench_node_list(row, programs):
+    """Of a Node with 50 images, as the difference of two sizes."""
+    what = "instructions per Node of 50 images in a list (callgrind, all of the program)"
+    if not programs.has_valgrind(what):
+        return
+    totals = []
+    for n in (SMALL, 2 * SMALL):
+        with programs.rig(f"--nodes={n}", "--node-images=50") as rig:
+            totals.append((instructions(rig, True, n), instructions(rig, False, n)))
+    streamed, listed = ((totals[1][i] - totals[0][i]) / SMALL for i in range(2))
+    row(what, "–", f"{streamed:,.0f} streamed, {listed:,.0f} by LIST")
+
+
 def bench_big_list(row, programs):
     what = f"{NODES} nodes, {SERVICES} Services of another class"
     with programs.rig(*flags_of(NODES, SERVICES)) as rig:
@@ -172,4 +185,4 @@ def bench_changes(row, programs, edits=EDITS):
         rig.stop()
 
 
-KUBE = {"big-list": bench_big_list, "changes": bench_changes}
+KUBE = {"big-list": bench_big_list, "node-list": bench_node_list, "changes": bench_changes}

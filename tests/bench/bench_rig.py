@@ -57,9 +57,8 @@ def took_ms(line):
 
 
 def cpu_s(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds that its threads were on a processor, to the nanosecond: the process' clock (clock_getcpuclockid(3))."""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 class Calls:

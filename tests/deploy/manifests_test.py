@@ -244,6 +244,14 @@ def test_schema__knows_every_value_and_refuses_others():
         assert schema_says(wrong), wrong
 
 
+def test_schema__syncs_in_flight__as_many_as_the_program_takes():
+    said = subprocess.run([TRIMTAB, "--concurrent-service-syncs=1000000"], capture_output=True, text=True, check=False).stderr
+    most = int(re.search(r"concurrent-service-syncs must be at most (\d+)", said).group(1))
+    assert schema_says({"concurrentServiceSyncs": most}) == []
+    assert schema_says({"concurrentServiceSyncs": most + 1})
+    assert schema_says({"concurrentServiceSyncs": 0})
+
+
 def test_helm_lint():
     for cloud in PROVIDERS:
         tree.run(tap.need(HELM, "helm is not installed"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))

@@ -4,7 +4,8 @@
  *
  * "For good" holds for the body of the call: the cloud refuses the same body again until the fault
  * is healed, and takes others, above all the one that puts the former state back.  A missing
- * permission refuses every call of the kind.
+ * permission refuses every call of the kind, from the edit on; one that is withdrawn, from that
+ * call on.
  *
  * Two faults at once, of which a restart is one: the controller dies before the call, and the next
  * process is refused; or it is refused, nothing of the kind is taken, so that nothing can be put
@@ -28,7 +29,8 @@ const struct fault_kind edit_faults[] = {
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_CLOUD},
     {"for-good-400", EFFECT_NEVER, 400, SCOPE_WRITES_BUT_AWS},
     {"for-good-403", EFFECT_NEVER, 403, SCOPE_CLOUD},
-    {"no-permission", EFFECT_DOWN, 403, SCOPE_CLOUD},
+    {"no-permission", EFFECT_WITHOUT, 403, SCOPE_CLOUD},
+    {"withdrawn-permission", EFFECT_DOWN, 403, SCOPE_CLOUD},
     {"for-good-404", EFFECT_NEVER, 404, SCOPE_MAKES_BUT_AWS},
     {"for-good-409", EFFECT_NEVER, 409, SCOPE_WRITES_BUT_AWS},
     {"for-good-412", EFFECT_NEVER, 412, SCOPE_CLOUD_WRITES},

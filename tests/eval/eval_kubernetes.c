@@ -48,7 +48,9 @@ RUN(needs_update)
         code = eval_service(a, json_member(in, "new"), &cur, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(svc_needs_update(old_svc, cur, NULL, 0, NULL));
+        const struct sync_scope scope = {0}; /* of a provider without classes or annotations */
+        uint32_t reasons = scope_reasons(&scope, old_svc, cur, true, NULL);
+        *ret = json_object_new_boolean((reasons & TT_REASON_SPEC) != 0);
     }
     return code;
 }
@@ -91,8 +93,8 @@ RUN(nodes_equal)
         code = eval_nodes(a, json_member(in, "new"), &new_nodes, &n_new, err);
     }
     if (code == ERR_OK) {
-        *ret =
-            json_object_new_boolean(nodes_sufficiently_equal(old_nodes, n_old, new_nodes, n_new));
+        *ret = json_object_new_boolean(nodes_fingerprint(old_nodes, n_old) ==
+                                       nodes_fingerprint(new_nodes, n_new));
     }
     return code;
 }

@@ -74,7 +74,7 @@ const struct fault_kind *fault_kind_find(const char *name)
 
 bool fault_lasts(const struct fault_kind *k)
 {
-    return k->effect == EFFECT_DOWN || k->effect == EFFECT_NEVER ||
+    return k->effect == EFFECT_DOWN || k->effect == EFFECT_WITHOUT || k->effect == EFFECT_NEVER ||
            k->effect == EFFECT_KILLED_NEVER || k->effect == EFFECT_STUCK;
 }
 

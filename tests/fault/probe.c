@@ -178,6 +178,7 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
         add_fault(call->sim, arena_printf(a, "{\"do\":\"refuse\",\"status\":%d}", status));
         break;
     case EFFECT_DOWN:
+    case EFFECT_WITHOUT:
         add_fault(call->sim,
                   arena_printf(a, "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,%s",
                                call->op, call->path, refusal_of(a, kind)));
@@ -256,6 +257,16 @@ static bool is_refused(const struct probe *p, const struct sim_call *call)
            (p->like != NULL && str_eq(p->like, likeness_of(call)));
 }
 
+/* Is it the call that is to fail, or one of those that fail with it? */
+static bool is_target(const struct probe *p, const char *name, const char *numbered)
+{
+    if (p->kind->effect == EFFECT_WITHOUT) {
+        size_t n = strlen(name);
+        return strncmp(p->target, name, n) == 0 && p->target[n] == ' ' && p->target[n + 1] == '#';
+    }
+    return str_eq(numbered, p->target);
+}
+
 static void before_call(struct probe *p, const struct sim_call *call)
 {
     const char *name = name_of(p, call);
@@ -272,7 +283,7 @@ static void before_call(struct probe *p, const struct sim_call *call)
     if (fault_call_writes(name)) {
         map_set(p->asked, digest_of(call), NULL);
     }
-    if (p->kind != NULL && !p->fired && str_eq(numbered, p->target) && is_news(p, call)) {
+    if (p->kind != NULL && !p->fired && is_target(p, name, numbered) && is_news(p, call)) {
         p->fired = true;
         strike(p, call, p->kind->effect, p->kind);
     } else if (!p->dead && is_refused(p, call)) {

@@ -14,6 +14,7 @@
 enum fault_effect {
     EFFECT_REFUSED = 0, /* this one */
     EFFECT_DOWN, /* this one and all like it, until healed; refused as `fault` says, if it does */
+    EFFECT_WITHOUT, /* the same, and so are those like it that come before it */
     /* this one and all that ask for the same (body), until healed: others of its kind go through */
     EFFECT_NEVER,
     EFFECT_LOST, /* it is done, its answer never comes */

@@ -25,7 +25,7 @@ import initramfs  # noqa: E402  pylint: disable=wrong-import-position
 
 QEMU = "qemu-system-x86_64"
 PROGRAMS = ("dash", "busybox", "ip", "ipvsadm", "ipset", "xtables-nft-multi", "xtables-legacy-multi", "nft")
-APPLETS = ("cat", "dmesg", "grep", "head", "ls", "lsmod", "mkdir", "mount", "nc", "ping", "ps", "sed", "sleep", "sort", "sysctl", "tail", "vi", "wc")
+APPLETS = ("cat", "dmesg", "grep", "head", "insmod", "ls", "lsmod", "mkdir", "mount", "nc", "ping", "ps", "rmmod", "sed", "sleep", "sort", "sysctl", "tail", "vi", "wc")
 XTABLES = ("ip", "ip6")
 MODULES = """dummy veth bridge br_netfilter nf_conntrack nf_conntrack_netlink nf_nat nf_tables nft_compat nft_chain_nat nft_ct nft_nat
 nft_masq nft_numgen nft_hash nft_reject_inet nft_fib_inet ip_tables ip6_tables iptable_filter iptable_nat ip6table_filter ip6table_nat

@@ -309,7 +309,21 @@ static struct peer *talker_of(struct plan *p, const char *id)
     return NULL;
 }
 
-static size_t turn(struct plan *p, bool wait);
+/* Nothing at all has happened for so long: what is awaited is lost, and the report says where. */
+enum { LOST_MS = 180000, NOT = 0 };
+
+static size_t turn(struct plan *p, int wait_ms);
+
+/* Until it has a result. */
+static void await_result(struct plan *p, struct peer *c)
+{
+    while (!c->done) {
+        if (turn(p, LOST_MS) == 0 && !c->done) {
+            (void)snprintf(c->result, sizeof(c->result), "silent");
+            c->done = true;
+        }
+    }
+}
 
 static bool is_connecting(int fd)
 {
@@ -322,16 +336,13 @@ static bool is_connecting(int fd)
 static void talk(struct plan *p, const char *id, const char *label)
 {
     struct peer *c = talker_of(p, id);
-    while (c->fd >= 0 && is_connecting(c->fd)) {
-        (void)turn(p, true);
+    while (c->fd >= 0 && is_connecting(c->fd) && turn(p, LOST_MS) > 0) {
     }
     c->done = c->fd < 0;
     if (c->fd >= 0 && send(c->fd, "?", 1, MSG_NOSIGNAL) < 0) {
         hear_talker(c);
     }
-    while (!c->done) {
-        (void)turn(p, true);
-    }
+    await_result(p, c);
     printf("%s %s\n", label, c->result);
     (void)fflush(stdout);
 }
@@ -343,7 +354,7 @@ static void shut(struct plan *p, const char *id)
         (void)close(c->fd);
         c->fd = -1;
     }
-    while (turn(p, false) > 0) {
+    while (turn(p, NOT) > 0) {
     }
 }
 
@@ -416,11 +427,11 @@ static void hear(struct plan *p, struct peer *c)
     }
 }
 
-/* Handles what has happened; waits for something first if `wait`. */
-static size_t turn(struct plan *p, bool wait)
+/* Handles what has happened; waits so long for something first. */
+static size_t turn(struct plan *p, int wait_ms)
 {
     struct epoll_event events[64];
-    int n = epoll_wait(p->epoll, events, 64, wait ? -1 : 0);
+    int n = epoll_wait(p->epoll, events, 64, wait_ms);
     for (int i = 0; i < n; i++) {
         struct peer *peer = events[i].data.ptr;
         if (peer->fd < 0) {
@@ -461,15 +472,12 @@ static void probe_all(struct plan *p)
 {
     for (size_t i = 0; i < PROBES * p->n_probes; i++) {
         struct peer *c = add_ask(p, "", p->probes[i / PROBES]);
-        while (!c->done) {
-            (void)turn(p, true);
-        }
+        await_result(p, c);
         if (strncmp(c->result, "answered", 8) != 0) {
             printf("probe %zu %s\n", i / PROBES, c->result);
         }
     }
-    while (any_connected(p) || turn(p, false) > 0) {
-        (void)turn(p, any_connected(p));
+    while (turn(p, any_connected(p) ? LOST_MS : NOT) > 0) {
     }
 }
 
@@ -529,7 +537,7 @@ static void big(struct plan *p, const char *id, char word[][TEXT])
             break;
         }
         (void)poll(NULL, 0, 10);
-        while (turn(p, false) > 0) {
+        while (turn(p, NOT) > 0) {
         }
     }
     if (strncmp(c->result, "answered", 8) == 0) {
@@ -598,7 +606,7 @@ static void read_plan(struct plan *p)
                    sscanf(line, "%*s %63s %127s %127s %127s %127s %127s", id, word[0], word[1],
                           word[2], word[3], word[4]) == 6) {
             (void)add_ask(p, id, word);
-            while (turn(p, false) > 0) {
+            while (turn(p, NOT) > 0) {
             }
         } else if (strcmp(verb, "probe") == 0 && p->n_probes < 64 &&
                    sscanf(line, "%*s %127s %127s %127s %127s %127s", word[0], word[1], word[2],

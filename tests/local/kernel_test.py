@@ -114,7 +114,7 @@ def test_table__made__is_what_nft_makes_of_the_text(tool):
     for drop in (False, True):
         tool("make drop" if drop else "make")
         ours = sorted_parts(command("nft", "list", "table", "inet", "trimtab"))
-        expect(tool("look"), ["exists=1 ours=1 layout=2"])
+        expect(tool("look"), ["exists=1 ours=1 layout=3"])
         tool("remove")
         wanted = printed_of_text(layout(drop))
         assert ours == wanted, "\n".join(f"{a}\n{b}" for a, b in zip(ours, wanted) if a != b) or f"{len(ours)} parts, not {len(wanted)}"
@@ -188,17 +188,15 @@ def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool)
     tool("remove")
 
 
-def test_table__of_layout_1__becomes_ours_without_a_lost_connection(tool):
-    with open(os.path.join(HERE, "layout1.nft"), encoding="utf-8") as f:
+def make_layout(number):
+    with open(os.path.join(HERE, f"layout{number}.nft"), encoding="utf-8") as f:
         subprocess.run(["nft", "-f", "-"], input=f.read(), text=True, check=True)
-    slots = ", ".join(f"{VIP} . tcp . {port} . {i} : {N1} . 30080" for port in (80, 81) for i in range(4))
-    everybody = "0.0.0.0-255.255.255.255"
-    for name, items in (("vip4", f'{VIP} comment "demo/web"'), ("f4_rr_4", slots), ("snat4", f"{VIP} . tcp . 80, {VIP} . tcp . 81"),
-                        ("open4", f"{VIP} . tcp . 80 . {everybody}, {VIP} . tcp . 81 . {world.CLIENT}, {VIP} . tcp . 81 . 198.51.100.0/24"),
-                        ("vip6", VIP6), ("open6", f"{VIP6} . udp . 53 . ::/0")):
-        command("nft", f"add element inet trimtab {name} {{ {items} }}")
+
+
+def becomes_ours(tool, layout):
+    """Connections to two ports while a table of another layout becomes that of now."""
     tool(f"hold {VIP}")
-    expect((tool("look"), tool("check")[:1]), (["exists=1 ours=1 layout=1"], ["whole=0"]))
+    expect((tool("look"), tool("check")[:1]), ([f"exists=1 ours=1 layout={layout}"], ["whole=0"]))
     listed = tool("list")
     expect([x for x in listed if x.startswith("open")], [f"open {VIP} tcp 80 0.0.0.0/0", f"open {VIP} tcp 81 {world.CLIENT}/32",
                                                          f"open {VIP} tcp 81 198.51.100.0/24", f"open {VIP6} udp 53 ::/0"])
@@ -215,6 +213,25 @@ def test_table__of_layout_1__becomes_ours_without_a_lost_connection(tool):
     expect([tcp(VIP, port, source=world.CLIENT_TOO)[0] for port in (80, 81)], ["n1", "r"])
     tool("remove")
     tool(f"let-go {VIP}")
+
+
+def test_table__of_layout_2__becomes_ours_without_a_lost_connection(tool):
+    make_layout(2)
+    tool.change(f"+ vip {VIP} demo/web", f"+ slots {VIP} tcp 80 rr 4 {N1} 30080", f"+ slots {VIP} tcp 81 rr 4 {N1} 30080", f"+ vip {VIP6}",
+                f"+ snat {VIP} tcp 80", f"+ snat {VIP} tcp 81", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ open {VIP} tcp 81 {world.CLIENT}/32",
+                f"+ open {VIP} tcp 81 198.51.100.0/24", f"+ open {VIP6} udp 53 ::/0")
+    becomes_ours(tool, 2)
+
+
+def test_table__of_layout_1__becomes_ours_without_a_lost_connection(tool):
+    make_layout(1)
+    slots = ", ".join(f"{VIP} . tcp . {port} . {i} : {N1} . 30080" for port in (80, 81) for i in range(4))
+    everybody = "0.0.0.0-255.255.255.255"
+    for name, items in (("vip4", f'{VIP} comment "demo/web"'), ("f4_rr_4", slots), ("snat4", f"{VIP} . tcp . 80, {VIP} . tcp . 81"),
+                        ("open4", f"{VIP} . tcp . 80 . {everybody}, {VIP} . tcp . 81 . {world.CLIENT}, {VIP} . tcp . 81 . 198.51.100.0/24"),
+                        ("vip6", VIP6), ("open6", f"{VIP6} . udp . 53 . ::/0")):
+        command("nft", f"add element inet trimtab {name} {{ {items} }}")
+    becomes_ours(tool, 1)
 
 
 def test_table__of_others__is_refused_and_seen(tool):
@@ -308,7 +325,44 @@ def test_elements__everybody_among_the_ranges__is_no_other_element(tool):
     expect(tool("list"), [f"open {VIP} tcp 80 0.0.0.0/0", f"vip {VIP} -"])
 
 
+def test_elements__set_of_others_with_a_size__full_is_said_and_nothing_is_taken_away(tool):
+    with open(os.path.join(HERE, "layout.nft"), encoding="utf-8") as f:
+        text = f.read().replace("set all4 { typeof ip daddr . meta l4proto . th dport; }", "set all4 { typeof ip daddr . meta l4proto . th dport; size 2; }")
+    assert "size 2" in text
+    subprocess.run(["nft", "-f", "-"], input=text, text=True, check=True)
+    tool.change(f"+ vip {VIP}", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ open {VIP} tcp 81 0.0.0.0/0")
+    before = tool("list")
+    said = refused("invalid", tool.change, f"+ vip 192.0.2.51", f"+ open {VIP} tcp 82 0.0.0.0/0")
+    assert said.startswith(f"invalid: nft set full: no room for {VIP}:82/tcp (Too many open files in system); others made the set with a size"), said
+    expect(tool("list"), before)
+    tool.change(f"- open {VIP} tcp 80 0.0.0.0/0")
+    tool.change(f"+ open {VIP} tcp 82 0.0.0.0/0")
+    tool("remove")
+
+
+@table()
+def test_elements__ranges_that_stand_in__may_overlap_those_of_the_other_set(tool):
+    tool.change(f"+ vip {VIP}", f"+ open {VIP} tcp 80 10.0.0.0/8", f"+ also {VIP} tcp 80 10.1.0.0/16")
+    expect(tool(f"read {VIP} tcp 80"), [f"also {VIP} tcp 80 10.1.0.0/16", f"open {VIP} tcp 80 10.0.0.0/8", f"vip {VIP} -"])
+    expect(len(elements("also4")), 1)
+    refused("conflict", tool.change, f"+ also {VIP} tcp 80 10.1.2.0/24")
+    tool.change(f"- open {VIP} tcp 80 10.0.0.0/8", f"+ open {VIP} tcp 80 10.1.0.0/16")
+    tool.change(f"- also {VIP} tcp 80 10.1.0.0/16")
+    refused("conflict", tool.change, f"- also {VIP} tcp 80 10.1.0.0/16")
+    expect(tool("list"), [f"open {VIP} tcp 80 10.1.0.0/16", f"vip {VIP} -"])
+
+
 # --- packets --------------------------------------------------------------------------------------------------
+
+@table()
+def test_guard__range_that_stands_in__lets_its_clients_in_and_no_other(tool):
+    tool.change(f"+ vip {VIP}", f"+ slots {VIP} tcp 80 rr 4 {N1} 30080", f"+ snat {VIP} tcp 80", f"+ also {VIP} tcp 80 {world.CLIENT}/32")
+    tool(f"hold {VIP}")
+    try:
+        expect((tcp(VIP, 80)[0], tcp(VIP, 80, source=world.CLIENT_TOO)), ("n1", "refused"))
+    finally:
+        tool(f"let-go {VIP}")
+
 
 def test_guard__port_of_the_director__is_reached_without_and_reset_with_it(tool):
     tool(f"hold {VIP}")

@@ -70,9 +70,8 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
     t->changes[t->n_changes++] = (struct local_nft_change){.del = del, .e = *e};
 }
 
-/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET | snat FRONTEND |
- * slot FRONTEND rr|hash M SLOT TARGET PORT |
- * slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" is always one of
+/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET |
+ * also FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" is always one of
  * the ranges; "open" to all clients is not. */
 static int do_change(struct tool *t, bool del)
 {
@@ -91,11 +90,13 @@ static int do_change(struct tool *t, bool del)
         return ERR_OK;
     }
     e.id = tool_frontend(t, 1);
-    if (strcmp(kind, "open") == 0 || strcmp(kind, "from") == 0) {
+    if (strcmp(kind, "open") == 0 || strcmp(kind, "from") == 0 || strcmp(kind, "also") == 0) {
         if (!ip_net_parse(tool_word(t, 4), &e.net)) {
             bad(tool_word(t, 4));
         }
-        e.set = kind[0] == 'o' && e.net.prefix == 0 ? LOCAL_NFT_ALL : LOCAL_NFT_FROM;
+        e.set = kind[0] == 'a'                        ? LOCAL_NFT_ALSO
+                : kind[0] == 'o' && e.net.prefix == 0 ? LOCAL_NFT_ALL
+                                                      : LOCAL_NFT_FROM;
     } else if (strcmp(kind, "snat") == 0) {
         e.set = LOCAL_NFT_SNAT;
     } else {
@@ -144,7 +145,7 @@ struct lines {
 
 static void keep_line(void *arg, const struct local_nft_element *e)
 {
-    static const char *const names[] = {"scope", "vip", "open", "open", "snat", "slot"};
+    static const char *const names[] = {"scope", "vip", "open", "open", "also", "snat", "slot"};
     struct lines *l = arg;
     char vip[IP_TEXT_MAX] = "", net[IP_TEXT_MAX] = "", target[IP_TEXT_MAX] = "";
     ip_format(&e->id.vip, vip);
@@ -168,10 +169,10 @@ static void keep_line(void *arg, const struct local_nft_element *e)
     } else {
         *line = arena_printf(l->a, "%s %s %s %u %s", everybody_is_a_range ? "from" : names[e->set],
                              vip, protocol, (unsigned)e->id.port,
-                             e->set == LOCAL_NFT_FROM                         ? net
-                             : e->set == LOCAL_NFT_ALL && e->id.vip.len == 16 ? "::/0"
-                             : e->set == LOCAL_NFT_ALL                        ? "0.0.0.0/0"
-                                                                              : "");
+                             e->set == LOCAL_NFT_FROM || e->set == LOCAL_NFT_ALSO ? net
+                             : e->set == LOCAL_NFT_ALL && e->id.vip.len == 16     ? "::/0"
+                             : e->set == LOCAL_NFT_ALL                            ? "0.0.0.0/0"
+                                                                                  : "");
     }
 }
 

@@ -125,8 +125,9 @@ class Cluster(controller_world.World):
         return done.stderr
 
 
-def ports_of(pairs):
-    return [{"name": f"p{port}", "port": port, "nodePort": node_port, "protocol": "TCP"} for port, node_port in pairs]
+def ports_of(ports):
+    """Of (port, node port), or (port, node port, protocol)."""
+    return [{"name": f"p{port}", "port": port, "nodePort": node_port, "protocol": (*protocol, "TCP")[0]} for port, node_port, *protocol in ports]
 
 
 # --- tests on one world ------------------------------------------------------------------------------------

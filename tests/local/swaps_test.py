@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Swaps of all targets of a Service under load, by the whole product: no connection is lost.
+"""Swaps of all targets of a Service, and of its source ranges, under load, by the whole product: no client is refused.
 
     swaps_test.py TRIMTAB_SIM TRIMTAB [TEST…]      (TAP; skipped only where `unshare -Urnm` is not allowed)
 
 Each test changes what the Service asks for again and again, so that every target it had goes and others come, while a client connects
-without a pause.  One of the tests runs, in turn by commit; with TRIMTAB_SAMPLE=all each of them makes SWAPS_OF_ALL swaps, 10,500 in all.
+without a pause.  One of the tests runs, in turn by commit; with TRIMTAB_SAMPLE=all each of them makes SWAPS_OF_ALL swaps, and ranges are
+edited RANGES_OF_ALL times.
 """
 import os
 import shutil
@@ -22,6 +23,11 @@ MARK = "TRIMTAB_SWAPS_TEST"
 SECOND = 30081
 FIRST, FIRST6 = "192.0.2.48", "2001:db8:2::30"
 SWAPS_OF_ALL = 3500
+RANGES_OF_ALL = 5000
+# Each holds the client, 192.0.2.10: within the ones before, around them, with others beside them, everybody.
+RANGES = (["192.0.2.0/24"], ["192.0.2.0/25"], ["192.0.2.0/26", "203.0.113.0/24"], ["192.0.2.0/25", "203.0.113.0/25"], None,
+          ["192.0.2.0/28"], ["192.0.2.10/32", "198.51.100.0/24"], ["192.0.2.8/29"], ["192.0.0.0/12"], None)
+RANGES6 = (["2001:db8:2::/48"], ["2001:db8:2::/64"], ["2001:db8::/32"], ["2001:db8:2::10/128"], None)
 
 
 def swap(c, address, change, swaps=60):
@@ -62,6 +68,30 @@ def test_pods_of_policy_local__move_to_another_node__no_connection_is_lost(c):
     swap(c, FIRST, lambda i: c.must("PUT", "/sim/pods/demo/web", {world.NODES[(i + 1) % 3]: 1}), swaps=20)
 
 
+def edit_ranges(c, address, ranges, **spec):
+    wanted = RANGES_OF_ALL if CHOSEN.parts == 1 else 100
+    c.serve("web", ports=[(53, world.UDP_PORT, "UDP")], **spec)
+    flood = world.Flood(address, 53)
+    for i in range(wanted):
+        before, sent = product.generation(), flood.sent
+        c.edit("web", loadBalancerSourceRanges=ranges[i % len(ranges)])
+        c.until(f"edit {i}", lambda: product.generation() != before)  # pylint: disable=cell-var-from-loop
+        c.until(f"datagrams after edit {i}", lambda: flood.sent > sent + 100)  # pylint: disable=cell-var-from-loop
+    seen = flood.stop()
+    print(f"# {wanted} edits, {seen[0]} datagrams sent, {seen[1]} refused")
+    assert seen[1] == 0, f"{seen[1]} of {seen[0]} datagrams refused"
+    c.remove("web")
+    assert product.elements() == {}, product.elements()
+
+
+def test_source_ranges__edited__no_client_of_old_and_new_ones_is_refused(c):
+    edit_ranges(c, FIRST, RANGES)
+
+
+def test_source_ranges_ipv6__edited__no_client_of_old_and_new_ones_is_refused(c):
+    edit_ranges(c, FIRST6, RANGES6, ipFamilies=["IPv6"])
+
+
 def main():
     programs, wanted = sys.argv[1:3], sys.argv[3:]
     if not world.here(MARK):
@@ -85,6 +115,6 @@ def takes(name):
     return CHOSEN.parts == 1 or names.index(name) == CHOSEN.turn % len(names)
 
 
-CHOSEN = sample.from_env(ci=3, quick=3)
+CHOSEN = sample.from_env(ci=5, quick=5)
 if __name__ == "__main__":
     sys.exit(main())

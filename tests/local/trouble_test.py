@@ -48,6 +48,29 @@ def test_kube_ipvs0__has_service_addresses__no_reason_not_to_start(c):
     c.remove("web")
 
 
+def test_ipv6__off_on_the_link__said_and_ipv4_goes_on(c):
+    c.serve("web")
+    c.until("IPv4 is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+    world.command("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=1")
+    try:
+        c.post("six", ports=[(81, 30081)], ipFamilies=["IPv6"])
+        [six] = c.addresses("six")
+        text = f"no interface of this machine has an address in a subnet with {six}: no host asks for it by ARP"
+        c.until("an event", lambda: ("NotAnnounced", text) in events(c, "six"))
+        assert world.tcp(FIRST, 80)[0] in world.NODES
+    finally:
+        world.command("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=0")
+        world.command("ip", "addr", "add", "2001:db8:2::1/64", "dev", "eth0", "nodad")
+
+    def refused_by_the_node():
+        try:
+            return world.tcp(six, 81, limit_s=1) == "refused"
+        except OSError:  # no neighbour answers
+            return False
+    c.until("IPv6 is announced without an edit", refused_by_the_node)
+    c.remove("web", "six")
+
+
 def test_pool_of_no_subnet_here__warned_of_at_the_start_and_told_to_the_service(c):
     with configured(c, "pools:\n- name: public\n  addresses: [198.51.100.8/29]\n- {name: routed, autoAssign: false, addresses: [198.51.100.16/29], "
                        "announce: {by: routes}}\n"):

@@ -234,6 +234,32 @@ class Clients(threading.Thread):
         return self.seen
 
 
+class Flood(threading.Thread):
+    """Sends datagrams of one flow from the client without a pause until stop(), which returns how many were sent and refused."""
+
+    def __init__(self, to, port):
+        super().__init__(daemon=True)
+        self.to, self.port = to, port
+        self.sent, self.refused, self.over = 0, 0, False
+        self.start()
+
+    def run(self):
+        enter("client")
+        with socket.socket(socket.AF_INET6 if ":" in self.to else socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.connect((self.to, self.port))
+            while not self.over:
+                try:
+                    s.send(b"")
+                    self.sent += 1
+                except ConnectionRefusedError:
+                    self.refused += 1
+
+    def stop(self):
+        self.over = True
+        self.join()
+        return self.sent, self.refused
+
+
 def udp(to, port, name="client"):
     """The same for a datagram, which must be answered or refused."""
     s = socket_in(name, socket.AF_INET6 if ":" in to else socket.AF_INET, socket.SOCK_DGRAM)

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,9 @@ static const char *const flags_both[] = {"--cluster-name=c1", "--v=4", L4_FLAGS,
 #define ATTACH       "compute.networkEndpointGroups.attachNetworkEndpoints"
 #define DETACH       "compute.networkEndpointGroups.detachNetworkEndpoints"
 #define LIST_MEMBERS "compute.networkEndpointGroups.listNetworkEndpoints"
-#define INTERNAL     "\"networking.gke.io/load-balancer-type\":\"Internal\""
+#define NOTICED_MS                                                                                 \
+    4000 /* changes of nodes are collected (node_fanout.h), and what is known is read */
+#define INTERNAL "\"networking.gke.io/load-balancer-type\":\"Internal\""
 
 static struct rig *start(int nodes, const char *const *flags)
 {
@@ -308,6 +311,148 @@ static void negs__on_another_network_and_linked__left_alone(void **state)
     rig_free(r);
 }
 
+/* ---- many Services at once ------------------------------------------------------------------- */
+
+#define MANY 40 /* more than workers, and than a plan for one Service has in flight */
+
+static const char *const flags_many[] = {"--v=4", L4_FLAGS, "--concurrent-service-syncs=10", NULL};
+
+/* The cluster of `r`, which ends, in a cloud that takes its time, with another controller. */
+static struct rig *in_a_slow_cloud(struct rig *r, const char *const *flags)
+{
+    struct err err = ERR_INIT;
+    struct rig *slow = NULL;
+    _cleanup_(json_putp) struct json_object *world = json_object_get(rig_world(r));
+    assert_true(rig_stop(r));
+    rig_free(r);
+    const struct rig_args args = {
+        .world = world, .sim = {.seed = 7, .latency = SIM_LATENCY_CLOUD}, .flags = flags};
+    if (rig_new(&args, &slow, &err) != ERR_OK || rig_start(slow, &err) != ERR_OK) {
+        fail_msg("%s", err.message);
+    }
+    settle(slow);
+    return slow;
+}
+
+/* For how long the log says that an operation of this kind took at most, in ms. */
+static int64_t longest_ms(struct rig *r, const char *what)
+{
+    int64_t most = 0;
+    for (const char *at = strstr(rig_log(r), "\"Done\""); at != NULL;
+         at = strstr(at + 1, "\"Done\"")) {
+        const char *line = arena_strndup(rig_arena(r), at, strcspn(at, "\n"));
+        const char *took = strstr(line, "took=\"");
+        char unit[3] = "";
+        double n = 0;
+        if (strstr(line, what) != NULL && took != NULL &&
+            sscanf(took, "took=\"%lf%2[ms]", &n, unit) == 2) {
+            int64_t ms = (int64_t)(str_eq(unit, "s") ? n * 1000 : n);
+            most = ms > most ? ms : most;
+        }
+    }
+    return most;
+}
+
+/* Time that a new node takes to get into all of them, from the moment that it is seen. */
+static int64_t node_comes_ms(struct rig *r)
+{
+    int64_t began_ms = clock_now_ms(rig_clock(r));
+    rig_counts_reset(r);
+    assert_int_equal(rig_kube(r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
+    settle(r);
+    return clock_now_ms(rig_clock(r)) - began_ms;
+}
+
+static void many(struct rig *r, const char *meta)
+{
+    for (int i = 0; i < MANY; i++) {
+        const char *name = arena_printf(rig_arena(r), "web-%d", i);
+        post_service(r, name, meta, "");
+        pods(r, name, "{\"node-0\":1}");
+    }
+    settle(r);
+    wants_ip(r, arena_printf(rig_arena(r), "web-%d", MANY - 1));
+}
+
+/* All attaches are under way at the same time, whatever the number of workers: the whole takes
+ * hardly longer than one of them. */
+static void negs__node_comes__all_services_attach_at_once(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_many);
+    many(r, INTERNAL);
+    r = in_a_slow_cloud(r, flags_many);
+    int64_t took_ms = node_comes_ms(r);
+    int64_t one_ms = longest_ms(r, "resource=\"NEG ");
+    print_message("%d Services: %lld ms, one attach %lld ms\n", MANY, (long long)took_ms,
+                  (long long)one_ms);
+    assert_int_equal(rig_calls(r, "gce", ATTACH), MANY);
+    assert_int_equal(rig_mutations(r), MANY);
+    assert_true(one_ms > 0 && took_ms < one_ms * 3 / 2 + NOTICED_MS);
+    assert_int_equal(count_words(members(r, "-web-0-")), 7);
+    assert_true(rig_stop(r));
+    rig_free(r);
+}
+
+/* The pools are read beside each other, too. */
+static void pools__node_comes__all_services_join_at_once(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_many);
+    many(r, "\"a\":\"0\"");
+    r = in_a_slow_cloud(r, flags_many);
+    int64_t took_ms = node_comes_ms(r);
+    int64_t one_ms = longest_ms(r, "target pool");
+    print_message("%d Services: %lld ms, one pool %lld ms\n", MANY, (long long)took_ms,
+                  (long long)one_ms);
+    assert_int_equal(rig_calls(r, "gce", "compute.targetPools.addInstance"), MANY);
+    assert_true(rig_calls(r, "gce", "compute.targetPools.get") <= MANY);
+    assert_true(one_ms > 0 && took_ms < one_ms * 3 / 2 + NOTICED_MS);
+    assert_true(rig_stop(r));
+    rig_free(r);
+}
+
+/* The groups are the same for all: one write, of which all are owners. */
+static void groups__node_comes__one_write_for_all_services(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_many);
+    many(r, "\"cloud.google.com/l4-rbs\":\"enabled\"");
+    rig_counts_reset(r);
+    assert_int_equal(rig_kube(r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
+    settle(r);
+    assert_int_equal(rig_calls(r, "gce", "compute.instanceGroups.addInstances"), 1);
+    assert_int_equal(rig_mutations(r), 1);
+    assert_int_equal(rig_calls(r, "gce", "*"), 2);
+    assert_true(rig_stop(r));
+    rig_free(r);
+}
+
+/* A Service whose NEG cannot be written is told so, and the others have the node. */
+static void negs__node_comes_and_one_is_refused__the_others_have_it(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct rig *r = start(6, flags_many);
+    many(r, INTERNAL);
+    const char *fault = "{\"match\":{\"op\":\"" ATTACH "\",\"path\":\"*-web-3-*\"},\"count\":0,"
+                        "\"do\":\"refuse\",\"status\":403}";
+    int64_t id = 0;
+    assert_int_equal(rig_fault(r, fault, &id, &err), ERR_OK);
+    assert_int_equal(rig_kube(r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
+    settle(r);
+    assert_int_equal(count_words(members(r, "-web-3-")), 6);
+    for (int i = 0; i < MANY; i++) {
+        const char *part = arena_printf(rig_arena(r), "-web-%d-", i);
+        assert_int_equal(count_words(members(r, part)), i == 3 ? 6 : 7);
+    }
+    rig_fault_remove(r, id);
+    assert_true(rig_settle(r, 600000));
+    assert_int_equal(count_words(members(r, "-web-3-")), 7);
+    assert_true(rig_stop(r));
+    rig_free(r);
+}
+
 /* ---- instance groups ------------------------------------------------------------------------- */
 
 /* Two kinds on the same groups, in one process: an unready node is not taken in and
@@ -472,6 +617,10 @@ UNIT_MAIN(gce_nodes)
         cmocka_unit_test(negs__25_nodes__all_of_them__26__only_24),
         cmocka_unit_test(negs__pod_moves_local__four_calls),
         cmocka_unit_test(negs__member_goes__replaced_where_it_was),
+        cmocka_unit_test(negs__node_comes__all_services_attach_at_once),
+        cmocka_unit_test(pools__node_comes__all_services_join_at_once),
+        cmocka_unit_test(groups__node_comes__one_write_for_all_services),
+        cmocka_unit_test(negs__node_comes_and_one_is_refused__the_others_have_it),
         cmocka_unit_test(negs__restart__members_are_not_listed),
         cmocka_unit_test(negs__on_another_network_and_linked__left_alone),
         cmocka_unit_test(groups__both_kinds__do_not_undo_each_other),

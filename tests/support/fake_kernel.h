@@ -76,6 +76,7 @@ void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port);
 /* Whether the kernel has IPVS (as it does from the start), and whether this scheduler. */
+void fake_kernel_no_ctnetlink(struct local_kernel *k, bool yes); /* it ends no connections */
 void fake_kernel_no_ipvs(struct local_kernel *k, int code); /* of an enum err_code: INVALID, AUTH */
 void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
 /* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL:

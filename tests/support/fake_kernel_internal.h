@@ -59,6 +59,7 @@ struct fake_kernel {
     struct fake_ipvs *ipvs;
     /* Changes by others, as watch() and heard() tell them. */
     bool watching, others;
+    bool no_ctnetlink;
     struct local_event *events;
     size_t n_events;
 };

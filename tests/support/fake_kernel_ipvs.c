@@ -44,8 +44,7 @@ static int look(const struct fake_ipvs *x, struct err *err)
 {
     const struct local_ipvs_change none = {.what = LOCAL_IPVS_SET_DEST};
     if (x->no_ipvs == ERR_INVALID) {
-        return err_set(err, ERR_INVALID,
-                       "this kernel has no IPVS (module ip_vs); mode nft works without");
+        return err_set(err, ERR_INVALID, LOCAL_IPVS_NONE);
     }
     return x->no_ipvs == ERR_OK ? ERR_OK : local_ipvs_said(&none, EPERM, err);
 }

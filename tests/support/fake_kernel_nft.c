@@ -22,6 +22,8 @@ struct front {
     struct local_frontend_id id;
     struct ip_net *open;
     size_t n_open;
+    struct ip_net *also;
+    size_t n_also;
     bool all;
     bool snat;
     struct slot *slots[MAPS];
@@ -40,6 +42,7 @@ static void front_free(void *value)
         free(f->slots[i]);
     }
     free(f->open);
+    free(f->also);
     free(f);
 }
 
@@ -219,6 +222,9 @@ static bool change_one(struct fake_nft *t, const struct local_nft_change *c, str
     if (c->e.set == LOCAL_NFT_FROM) {
         return change_net(&(struct nets){&f->open, &f->n_open}, c, false, ret);
     }
+    if (c->e.set == LOCAL_NFT_ALSO) {
+        return change_net(&(struct nets){&f->also, &f->n_also}, c, false, ret);
+    }
     bool *there = c->e.set == LOCAL_NFT_ALL ? &f->all : &f->snat;
     ret->changed = c->del || !*there;
     bool fine = !c->del || *there;
@@ -241,7 +247,7 @@ static bool makes_sense(const struct local_nft_element *e)
         return e->target.len == len && e->slot < e->m &&
                (e->m == 4 || e->m == 16 || e->m == 64 || e->m == 256);
     }
-    return e->set != LOCAL_NFT_FROM || e->net.addr.len == len;
+    return (e->set != LOCAL_NFT_FROM && e->set != LOCAL_NFT_ALSO) || e->net.addr.len == len;
 }
 
 struct undo {
@@ -328,6 +334,11 @@ static void walk_front(const struct walk *w, const struct front *f)
     e.set = LOCAL_NFT_FROM;
     for (size_t i = 0; ranges && i < f->n_open; i++) {
         e.net = f->open[i];
+        w->each(w->arg, &e);
+    }
+    e.set = LOCAL_NFT_ALSO;
+    for (size_t i = 0; ranges && i < f->n_also; i++) {
+        e.net = f->also[i];
         w->each(w->arg, &e);
     }
     e = (struct local_nft_element){.set = LOCAL_NFT_SNAT, .id = f->id};

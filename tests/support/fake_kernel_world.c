@@ -112,6 +112,11 @@ void fake_kernel_link(struct local_kernel *k, const struct local_link *link)
     f->links[f->n_links++].name = xstrdup(link->name);
 }
 
+void fake_kernel_no_ctnetlink(struct local_kernel *k, bool yes)
+{
+    fake(k)->no_ctnetlink = yes;
+}
+
 void fake_kernel_foreign_table(struct local_kernel *k, const char *name)
 {
     free(fake(k)->foreign_table);
@@ -274,6 +279,9 @@ int fake_connections_delete(struct local_kernel *k, const struct local_connectio
     struct fake_kernel *f = fake(k);
     int code = fake_kernel_step(k, &f->ct_requests, err);
     unsigned n = 0;
+    if (code == ERR_OK && f->no_ctnetlink) {
+        return fake_kernel_done(k, err_set(err, ERR_INVALID, LOCAL_CT_NONE), err);
+    }
     for (size_t i = 0; i < f->n_connections && code == ERR_OK; i++) {
         struct fake_connection *c = &f->connections[i];
         if (!c->gone && is_among(c, gone, n_gone)) {

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 10u
+#define TRIMTAB_ABI_MINOR 11u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -453,6 +453,10 @@ struct tt_host {
      * not block.  Ignored for Services of others, and before the first lists are complete. */
     void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,
                           int64_t after_ms);
+    /* Since 1.11.  In an ensure, from the call's thread: what result_ingress and result_annotation
+     * have set stands and serves, and only tidying is left, so it is written to the Service now.
+     * Blocks for a request.  The end of the call still decides: later settings are written then. */
+    void (*result_serves)(struct tt_result *result);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -469,45 +473,6 @@ struct tt_host {
 #define TT_OWN_STATUS 0x8u
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
-#define TT_OPTION_STRING   1u
-#define TT_OPTION_BOOL     2u
-#define TT_OPTION_INT      3u
-#define TT_OPTION_DURATION 4u /* Go syntax; handed over in milliseconds, as decimal text */
-#define TT_OPTION_LIST     5u /* comma separated */
-/* A command-line flag that the provider adds. */
-struct tt_option {
-    const char *name;         /* "enable-rbs-default-l4-netlb" */
-    uint32_t type;            /* TT_OPTION_… */
-    uint32_t secret;          /* 1: the host masks its value everywhere */
-    const char *default_text; /* as it would be written */
-    const char *help;
-};
-#define TT_METRIC_COUNTER   1u
-#define TT_METRIC_GAUGE     2u
-#define TT_METRIC_HISTOGRAM 3u
-struct tt_metric {
-    const char *name;
-    const char *help;
-    const char *const *labels;
-    const double *buckets; /* histograms */
-    uint32_t type;
-    uint32_t n_labels;
-    uint32_t n_buckets;
-    uint32_t reserved_;
-};
-/* A kind of Kubernetes objects that the provider uses; RBAC is generated from it. */
-struct tt_kube_kind {
-    const char *api_version;
-    const char *resource;
-    const char *ns;    /* NULL: all namespaces */
-    const char *name;  /* NULL: any */
-    const char *verbs; /* "get,list,watch,create" */
-};
-struct tt_lease {
-    const char *ns;
-    const char *name;
-};
-
 #define TT_CAP_HOLDS_FINALIZERS 0x1u /* calls host->hold_finalizers before its first mutation */
 #define TT_CAP_REPORTS_PLANS    0x2u /* calls host->report_plan in every sync */
 #define TT_CAP_WANTS_ENDPOINTS  0x4u /* EndpointSlices are watched for it */
@@ -527,6 +492,11 @@ struct tt_lease {
 /* It uses service() and services_since() and rarely all Services: the controller stores them in a
  * third of the memory, and services() builds a list at each call (since 1.9). */
 #define TT_CAP_FEW_SERVICES 0x200u
+/* update_load_balancer takes several Services, up to 128, of which only the nodes changed, and
+ * settles each (result_done, result_fail): a missing result is BUG.  Only Services without a batch
+ * key, and with --concurrent-service-syncs above 1.  The call has five minutes; a Service that it
+ * cannot settle by then is ensured alone (since 1.11). */
+#define TT_CAP_NODES_TOGETHER 0x400u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u

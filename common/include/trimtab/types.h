@@ -237,6 +237,46 @@ struct tt_slice {
     uint32_t n_ports;
 };
 
+/* ---- what a descriptor lists (provider.h) ------------------------------------------------------ */
+#define TT_OPTION_STRING   1u
+#define TT_OPTION_BOOL     2u
+#define TT_OPTION_INT      3u
+#define TT_OPTION_DURATION 4u /* Go syntax; handed over in milliseconds, as decimal text */
+#define TT_OPTION_LIST     5u /* comma separated */
+/* A command-line flag that the provider adds. */
+struct tt_option {
+    const char *name;         /* "enable-rbs-default-l4-netlb" */
+    uint32_t type;            /* TT_OPTION_… */
+    uint32_t secret;          /* 1: the host masks its value everywhere */
+    const char *default_text; /* as it would be written */
+    const char *help;
+};
+#define TT_METRIC_COUNTER   1u
+#define TT_METRIC_GAUGE     2u
+#define TT_METRIC_HISTOGRAM 3u
+struct tt_metric {
+    const char *name;
+    const char *help;
+    const char *const *labels;
+    const double *buckets; /* histograms */
+    uint32_t type;
+    uint32_t n_labels;
+    uint32_t n_buckets;
+    uint32_t reserved_;
+};
+/* A kind of Kubernetes objects that the provider uses; RBAC is generated from it. */
+struct tt_kube_kind {
+    const char *api_version;
+    const char *resource;
+    const char *ns;    /* NULL: all namespaces */
+    const char *name;  /* NULL: any */
+    const char *verbs; /* "get,list,watch,create" */
+};
+struct tt_lease {
+    const char *ns;
+    const char *name;
+};
+
 #ifdef __cplusplus
 }
 #endif

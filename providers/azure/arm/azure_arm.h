@@ -106,6 +106,10 @@ struct azure_call_spec {
      * times its text */
     bool passing;
     const char *if_match; /* or NULL */
+    /* PUT: nothing bore the name when it was read.  After an answer that did not come it is looked
+     * what stands there before the request is sent again: another one may have written to what the
+     * first one made.  ERR_CONFLICT: something stands there. */
+    bool creates;
 };
 struct azure_call {
     /* given */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_call.c: the state machine of one call; azure_arm.h says what it promises.
  *
- * BEGIN → (TOKEN →) SEND → POLL … → FINAL.  What an answer of a long-running operation means stands
+ * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  What an answer of a long-running operation means stands
  * in azure_lro.c. */
 #include "common/base/str.h"
 #include "common/net/url_build.h"
@@ -29,6 +29,7 @@ enum phase {
     BEGIN = 0,
     TOKEN,
     SEND,
+    LOOK, /* what came of a creation whose answer did not come? */
     POLL,
     FINAL,
 };
@@ -217,10 +218,22 @@ static enum http_next send_final(struct azure_call *c, struct http_request *req,
     return HTTP_SEND;
 }
 
+static enum http_next send_look(struct azure_call *c, struct http_request *req, int64_t at_ms)
+{
+    int64_t turn = turn_at(c, azure_budget_of(AZURE_GET));
+    fill(c, req, at_ms > turn ? at_ms : turn);
+    c->op_id = azure_arm_op_id(c->spec.kind, AZURE_GET);
+    req->op = c->op_id;
+    c->phase = LOOK;
+    return HTTP_SEND;
+}
+
 static enum http_next send_again(struct azure_call *c, struct http_request *req, int64_t at_ms,
                                  struct err *err)
 {
     switch (c->phase) {
+    case LOOK:
+        return send_look(c, req, at_ms);
     case POLL:
         return send_poll(c, req, at_ms);
     case FINAL:
@@ -250,8 +263,9 @@ static enum http_next failed(struct azure_call *c, struct http_request *req, str
     bool again = err->code == ERR_TRANSIENT || err->code == ERR_THROTTLED;
     again = again && !azure_error_is_refusal(err); /* the same request meets the same answer */
     if (again && retry_next(&c->retry, now, err->retry_after_ms, rng_unit(c->arm->rng), &at)) {
+        bool looks = c->phase == SEND && c->spec.creates && err->code == ERR_TRANSIENT;
         err_clear(err);
-        return send_again(c, req, at, err);
+        return looks ? send_look(c, req, at) : send_again(c, req, at, err);
     }
     return give_up(c, err);
 }
@@ -364,13 +378,20 @@ static enum http_next take_body(struct azure_call *c, struct http_request *req,
     if (o == NULL) {
         return no_json(c, req, err);
     }
+    if (c->phase == LOOK) {
+        (void)err_set(err, ERR_CONFLICT, "it stands now");
+        return give_up(c, err);
+    }
     return c->spec.verb == AZURE_LIST ? take_page(c, req, o, err) : take_resource(c, req, o, err);
 }
 
 static enum http_next take_refusal(struct azure_call *c, struct http_request *req,
                                    const struct http_response *resp, struct err *err)
 {
-    bool poll = c->phase == POLL;
+    bool poll = c->phase == POLL || c->phase == LOOK;
+    if (c->phase == LOOK && resp->status == 404) {
+        return send_first(c, req, 0, err);
+    }
     (void)azure_error_of_answer(resp->status, resp->body, resp->body_len, err);
     err_mask(err, c->bearer);
     err_mask(err, c->auxiliary != NULL ? c->auxiliary + strlen(BEARER) : NULL);

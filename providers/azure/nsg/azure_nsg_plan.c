@@ -556,7 +556,7 @@ static void drop_legacy(struct batch *b, size_t at)
     const struct azure_nsg_change *c = &b->in->changes[at];
     bool opens = c->want && !c->access->service->disable_nsg_rule;
     bool goes = !c->want || (opens && (b->in->repair_adopted || is_touched(b, c)));
-    if (goes && !b->in->as_upstream && !c->adds_only) {
+    if (goes && !b->in->as_upstream && !c->adds_only && !c->retreats) {
         /* Only rules that Services shared are asked for addresses, and few clusters have one. */
         struct str_set own =
             azure_nsg_has_shared_legacy(&b->g) ? own_addresses(b, at) : (struct str_set){0};

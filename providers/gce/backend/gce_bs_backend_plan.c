@@ -336,8 +336,9 @@ void bs_plan_backend(struct bs_ensure *n)
                             .unlink = d->unlink,
                             .repair = n->e.f->repair_adopted};
     if (n->service_again) {
-        (void)bs_delete(&n->e, BS_UNBACK, GCE_BACKENDS, n->service->name,
-                        "the Service was of another scheme, which cannot be changed");
+        int gone = bs_delete(&n->e, BS_UNBACK, GCE_BACKENDS, n->service->name,
+                             "the Service was of another scheme, which cannot be changed");
+        bs_op(&n->e, gone)->ask = bs_ask_backend(n);
     }
     if (n->service == NULL || n->service_again) {
         at = emit_insert(n, &l);

@@ -97,6 +97,11 @@ const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side 
                                       const struct gce_firewall *is,
                                       const struct gce_firewall *want);
 const struct lb_undo *bs_undo_backend(struct bs_ensure *n);
+/* How what goes for a replacement would be made again as it stands (plan.h, `ask`): the rule, if
+ * one replaces it; the backend service, which is there. */
+const struct lb_undo *bs_ask_rule(struct bs_ensure *n, const struct bs_side *s,
+                                  const struct gce_rule *r);
+const struct lb_undo *bs_ask_backend(struct bs_ensure *n);
 
 /* gce_bs_older_plan.c: deletes what `in->older_rules` names and what still refers to
  * the backend service. */

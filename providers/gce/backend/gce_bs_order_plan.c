@@ -197,12 +197,23 @@ static void order_one(struct lb_plan *p, const struct bs_pending *const *items, 
     }
 }
 
-/* The operations of another planner, which stand before these: all of them are over when the first
- * of these begins. */
+static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
+{
+    const char *key;
+    STR_SET_EACH (key, &x->owners) {
+        if (str_set_has(&y->owners, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The operations of another planner for the same Service, which stand before these: all of them are
+ * over when the first of these begins. */
 static bool has_others(const struct lb_plan *p, size_t from)
 {
     for (size_t i = 0; i < from; i++) {
-        if (p->ops[i].verb != LB_KEEP) {
+        if (p->ops[i].verb != LB_KEEP && share_an_owner(&p->ops[i], &p->ops[from])) {
             return true;
         }
     }

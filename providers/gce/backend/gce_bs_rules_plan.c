@@ -467,6 +467,7 @@ static void plan_away(struct bs_ensure *n, const struct bs_side *s, const struct
     struct lb_op *op = bs_op(&n->e, at);
     op->note = note;
     op->undo = bs_undo_rule(n, s, r);
+    op->ask = bs_ask_rule(n, s, r);
     op->critical = keeps && !n->critical_taken;
     n->critical_taken = n->critical_taken || op->critical;
 }

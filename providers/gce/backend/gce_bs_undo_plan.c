@@ -50,19 +50,35 @@ static const struct lb_undo *undo_of(struct bs_ensure *n, struct gce_op arg, con
     return undo;
 }
 
+static struct gce_op remake_rule(struct bs_ensure *n, const struct gce_rule *r)
+{
+    return (struct gce_op){.c = GCE_RULES,
+                           .verb = GCE_INSERT,
+                           .name = r->name,
+                           .body = bs_own(n->e.a, gce_rule_body(r))};
+}
+
 const struct lb_undo *bs_undo_rule(struct bs_ensure *n, const struct bs_side *s,
                                    const struct gce_rule *r)
 {
     const char *until = replacement(s, r->name);
-    if (until == NULL || n->service_again) {
-        return NULL;
-    }
-    return undo_of(n,
-                   (struct gce_op){.c = GCE_RULES,
-                                   .verb = GCE_INSERT,
-                                   .name = r->name,
-                                   .body = bs_own(n->e.a, gce_rule_body(r))},
-                   until);
+    return until == NULL || n->service_again ? NULL : undo_of(n, remake_rule(n, r), until);
+}
+
+const struct lb_undo *bs_ask_rule(struct bs_ensure *n, const struct bs_side *s,
+                                  const struct gce_rule *r)
+{
+    const char *until = replacement(s, r->name);
+    return until == NULL ? NULL : undo_of(n, remake_rule(n, r), until);
+}
+
+const struct lb_undo *bs_ask_backend(struct bs_ensure *n)
+{
+    const struct gce_op again = {.c = GCE_BACKENDS,
+                                 .verb = GCE_INSERT,
+                                 .name = n->service->name,
+                                 .body = bs_own(n->e.a, gce_bservice_body(n->service, NULL))};
+    return undo_of(n, again, n->service->name);
 }
 
 /* Only what the rules in UNRULE leave behind: a firewall that changes after the new rule has

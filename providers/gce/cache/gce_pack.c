@@ -266,6 +266,7 @@ void gce_unpack(const struct gce_packed *p, const char *key, struct str_buf *out
         return;
     }
     _cleanup_(str_buf_done) struct str_buf window = STR_BUF_INIT;
+    str_buf_reserve(&window, p->model->n + strlen(key) + p->n_text);
     str_append_n(&window, p->model->text, p->model->n);
     str_append(&window, key);
     size_t start = window.len;

@@ -43,7 +43,8 @@ struct gce_slots {
     struct gce_slot *items;
     size_t n;
     size_t cap;
-    bool from_snapshot; /* an answer of it that may be outdated was used */
+    unsigned more_kinds; /* DELETE: kinds that are listed along if they never were (GCE_KIND) */
+    bool from_snapshot;  /* an answer of it that may be outdated was used */
 };
 /* At each observation anew. */
 void gce_slots_init(struct gce_slots *s, struct arena *a);

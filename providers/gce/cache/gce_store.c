@@ -25,7 +25,8 @@ struct gce_members {
     unsigned refs;
     char key[17];
     struct map *index; /* where it is shared */
-    char *text;
+    char *text;        /* a line each */
+    size_t n;
 };
 
 /* ---- members of pools ------------------------------------------------------------------------ */
@@ -50,6 +51,7 @@ static struct gce_members *members_ref(struct gce_store *s, struct json_object *
     l->refs = 1;
     l->index = s->pools;
     l->text = str_buf_steal(&b);
+    l->n = json_len(instances);
     if (!taken) {
         memcpy(l->key, key, sizeof(key));
         map_set(s->pools, key, l);
@@ -308,15 +310,13 @@ struct json_object *gce_store_tree(const struct gce_entry *e, const char *name)
 static const struct json_view *with_members(struct arena *a, const struct json_view *v,
                                             const struct gce_members *l)
 {
-    char *text = arena_strdup(a, l->text);
+    char *at = arena_strdup(a, l->text);
+    const char *end = at + strlen(at);
+    struct json_view *items = ARENA_ARRAY(a, struct json_view, l->n + 1);
     size_t n = 0;
-    for (const char *p = text; *p != '\0'; p++) {
-        n += *p == '\n';
-    }
-    struct json_view *items = ARENA_ARRAY(a, struct json_view, n + 1);
-    char *at = text;
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strcspn(at, "\n");
+    for (size_t i = 0; i < l->n && at < end; i++, n++) {
+        char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t len = line_end != NULL ? (size_t)(line_end - at) : (size_t)(end - at);
         at[len] = '\0';
         items[i] = (struct json_view){.type = JSON_V_STRING, .n = (uint32_t)len, .text = at};
         at += len + 1;

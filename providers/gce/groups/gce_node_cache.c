@@ -16,6 +16,7 @@ struct entry {
     struct gce_node_table *table; /* NULL: not asked for yet */
     struct gce_groups_want groups;
     bool has_groups;
+    struct gce_members *members; /* NULL: not asked for yet */
     uint64_t digest;
     unsigned refs; /* guarded by the cache's lock */
 };
@@ -58,13 +59,13 @@ static void give_back(void *arg)
     mutex_unlock(&c->lock);
 }
 
+/* Nobody outside chooses addresses and versions, so a quick hash does. */
 static uint64_t digest_of(const struct tt_node *const *nodes, size_t n)
 {
     uint64_t h = n;
     for (size_t i = 0; i < n; i++) {
         const char *version = str_nonnull(nodes[i]->resource_version);
-        h = hash_bytes(h, &nodes[i], sizeof(nodes[i]));
-        h = hash_bytes(h, version, strlen(version));
+        h = hash_quick(h ^ (uint64_t)(uintptr_t)nodes[i], version, strlen(version));
     }
     return h;
 }
@@ -120,4 +121,19 @@ const struct gce_groups_want *gce_node_cache_groups(struct gce_node_cache *c, st
     }
     mutex_unlock(&c->lock);
     return &e->groups;
+}
+
+const struct gce_members *gce_node_cache_members(struct gce_node_cache *c, struct arena *a,
+                                                 const struct tt_node *const *nodes, size_t n,
+                                                 const char *project, const char *region)
+{
+    uint64_t digest = digest_of(nodes, n);
+    mutex_lock(&c->lock);
+    struct entry *e = take(c, a, digest);
+    if (e->members == NULL) {
+        e->members = ARENA_NEW(e->a, struct gce_members);
+        gce_members_of(e->a, nodes, n, project, region, e->members);
+    }
+    mutex_unlock(&c->lock);
+    return e->members;
 }

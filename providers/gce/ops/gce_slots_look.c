@@ -3,6 +3,7 @@
  * (gce_slots.h, docs/adr/0005).
  *
  *     offline ─────────────────────────────▶ the snapshot is the cloud
+ *     deletion, but for one that finds nothing left ──▶ one wave at once, with the lists beside it
  *     not fresh ──▶ snapshot answers? ──yes─▶ done
  *                        │no
  *                        ├─▶ never listed, or many wait: list ──▶ answers? ──yes─▶ done
@@ -240,8 +241,6 @@ static int take(struct look *l, size_t i, struct err *err)
 static void begin_reads(struct look *l)
 {
     struct gce_slots *slots = l->slots;
-    struct http_job **jobs = ARENA_ARRAY(l->s->a, struct http_job *, slots->n + 1);
-    size_t n = 0;
     for (size_t i = 0; i < slots->n; i++) {
         const struct gce_slot *slot = &slots->items[i];
         if (!l->reads[i]) {
@@ -251,21 +250,21 @@ static void begin_reads(struct look *l)
             .collection = slot->c, .verb = GCE_GET, .zone = slot->zone, .name = slot->name};
         gce_read_init(&l->gets[i], &l->cloud->api, l->s->call, l->s->a, &spec);
         l->gets[i].job.cancel = l->s->cancel;
-        jobs[n++] = &l->gets[i].job;
-    }
-    if (n > 0) {
-        http_run(l->s->http, jobs, n);
+        http_start(l->s->http, &l->gets[i].job);
     }
 }
 
-static int read_wave(struct look *l, struct err *err)
+/* The wave that was begun. */
+static int end_reads(struct look *l, struct err *err)
 {
     int rc = ERR_OK;
-    begin_reads(l);
     for (size_t i = 0; i < l->slots->n; i++) {
         struct err one = ERR_INIT;
         if (!l->reads[i]) {
             continue;
+        }
+        while (!l->gets[i].job.done) {
+            http_wait(l->s->http, CLOCK_NEVER);
         }
         l->s->reads += l->gets[i].call.requests;
         if (take(l, i, &one) != ERR_OK && rc == ERR_OK) {
@@ -275,6 +274,12 @@ static int read_wave(struct look *l, struct err *err)
         }
     }
     return rc;
+}
+
+static int read_wave(struct look *l, struct err *err)
+{
+    begin_reads(l);
+    return end_reads(l, err);
 }
 
 /* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has
@@ -298,12 +303,8 @@ static bool is_known_for_sure(struct look *l, struct gce_slot *slot, bool by_nam
     return !slot->main && !by_name && from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_ABSENT;
 }
 
-/* From the cloud; for who is new, what was listed a moment ago is as good. */
-static int look_at_cloud(struct look *l, struct err *err)
+static void choose_reads(struct look *l)
 {
-    if (l->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
-        return ERR_OK;
-    }
     for (size_t i = 0; i < l->slots->n; i++) {
         struct gce_slot *slot = &l->slots->items[i];
         /* A list may lack what is there: of a kind that was listed only now, each name
@@ -311,7 +312,49 @@ static int look_at_cloud(struct look *l, struct err *err)
         bool by_name = (l->listed_now & GCE_KIND(slot->c)) != 0 && !l->s->planning;
         l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
     }
+}
+
+/* From the cloud; for who is new, what was listed a moment ago is as good. */
+static int look_at_cloud(struct look *l, struct err *err)
+{
+    if (l->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
+        return ERR_OK;
+    }
+    choose_reads(l);
     return read_wave(l, err);
+}
+
+/* A deletion changes something, so it looks at the cloud itself; kinds that were never listed are
+ * listed beside that, because each name is asked for in any case. */
+static int look_to_delete(struct look *l, struct err *err)
+{
+    struct lb_sync *s = l->s;
+    unsigned kinds = kinds_of(l) | l->slots->more_kinds;
+    struct err lists = ERR_INIT;
+    bool fills = false;
+    int listed = ERR_OK;
+    for (int i = 0; i < CLAIMS_MAX && !fills && unlisted(l, kinds, GCE_SNAPSHOT_ANY) != 0; i++) {
+        fills = gce_snapshot_claim(l->cloud->snapshot, s->cancel);
+    }
+    l->listed_now = fills ? unlisted(l, kinds, GCE_SNAPSHOT_ANY) : 0;
+    choose_reads(l);
+    begin_reads(l);
+    if (fills) {
+        listed = gce_snapshot_list(l->cloud, l->listed_now, s->http, s->call, &s->reads, &lists);
+        gce_snapshot_filled(l->cloud->snapshot);
+    }
+    int rc = end_reads(l, err);
+    return rc == ERR_OK && listed != ERR_OK ? err_copy(err, &lists) : rc;
+}
+
+static bool is_anything_there(const struct look *l)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        if (l->slots->items[i].known == GCE_PRESENT) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The verb's resource is unchanged; only other resources are unknown. */
@@ -372,6 +415,9 @@ static int look(struct look *l, struct err *err)
     }
     if (l->cloud->offline) {
         (void)answered_by_snapshot(l);
+    } else if (l->slots->verb == TT_VERB_DELETE && !l->s->planning && !l->s->fresh) {
+        from_snapshot = answered_by_snapshot(l) && !is_anything_there(l);
+        rc = from_snapshot ? ERR_OK : look_to_delete(l, err);
     } else {
         from_snapshot = !l->s->fresh && look_into_snapshot(l, err);
         rc = from_snapshot || err->code != ERR_OK ? err->code : look_at_cloud(l, err);

@@ -130,6 +130,9 @@ static void change_members(struct tp_emit *e, const char *pool, const struct str
 void tp_members(struct tp_emit *e, const char *pool, const struct str_set *now,
                 const struct str_set *then, const char *why)
 {
+    if (str_set_eq(now, then)) {
+        return;
+    }
     struct str_set add = str_set_minus(e->a, then, now);
     struct str_set gone = str_set_minus(e->a, now, then);
     bool both = add.n > 0 && gone.n > 0;

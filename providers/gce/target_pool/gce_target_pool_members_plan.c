@@ -26,10 +26,12 @@ int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
         return ERR_OK;
     }
     struct str_set now = tp_pool_members(p->a, &o->pool);
+    const struct gce_names names = {.lb = name}; /* the pool's is the only one in such a plan */
     size_t before = p->n_ops;
     tp_members(&e, name, &now, &in->members.paths, "the nodes changed");
     if (p->n_ops == before) {
         tp_keep(&e, TP_KIND_POOL, name);
     }
+    tp_order(&e, &names, before);
     return ERR_OK;
 }

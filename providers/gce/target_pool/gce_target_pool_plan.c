@@ -318,6 +318,7 @@ static void plan_remove_rule(struct tp_ensure *n)
     const struct gce_tp_op back = {.action = GCE_TP_RESTORE_RULE, .former_rule = former};
     *former = n->o->rule; /* what is observed next is put in its place */
     op.undo = tp_undo(e, TP_KIND_RULE, op.name, back, false);
+    op.ask = op.undo;
     tp_next_wave(e);
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_RULE});
 }
@@ -333,6 +334,7 @@ static void plan_remove_pool(struct tp_ensure *n)
                        "spec.sessionAffinity changed, and a pool cannot change it");
     if (n->need.exists || !n->e.in->leads_back) { /* else no rule leads to it */
         e->p->ops[at].undo = tp_undo(e, TP_KIND_POOL, n->d->names.lb, back, true);
+        e->p->ops[at].ask = e->p->ops[at].undo;
     }
     tp_next_wave(e);
 }

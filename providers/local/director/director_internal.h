@@ -47,6 +47,7 @@ struct local_director {
     struct due_heap announce_due; /* those of them that are awake */
     struct map *holds;            /* text of the address → struct director_hold (hold.c) */
     struct map *drains;           /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
+    bool cannot_drain;            /* … and that was told */
     struct map *checks;           /* key → struct director_check (check.c) */
     struct index services;        /* struct director_service by name (check.c) */
     struct map *changed;          /* Services of which a target has another health */

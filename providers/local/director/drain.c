@@ -109,8 +109,14 @@ int64_t local_drains_turn(struct local_director *d, int64_t now_ms)
     if (due.n == 0) {
         return due.next_ms;
     }
-    if (d->args.kernel->ops->connections_delete(d->args.kernel, due.items, due.n, &ended, &err) !=
-        ERR_OK) {
+    int rc =
+        d->args.kernel->ops->connections_delete(d->args.kernel, due.items, due.n, &ended, &err);
+    if (rc == ERR_INVALID && !d->cannot_drain) { /* it cannot, and is not asked each second */
+        const struct local_news head = {.warning = true};
+        local_director_note(d, &head, "%s", err.message);
+    }
+    d->cannot_drain = rc == ERR_INVALID;
+    if (rc != ERR_OK && rc != ERR_INVALID) {
         for (size_t i = 0; i < due.n; i++) {
             ((struct director_drain *)map_get(d->drains, due.keys[i]))->at_ms = now_ms + AGAIN_MS;
         }

@@ -37,42 +37,42 @@ static bool read_uuid(const char *text, uint8_t bytes[16])
     return strlen(text) == UID_TEXT - 1;
 }
 
-static struct uid read_uid(const char *text)
+static void read_uid(struct entry *e, const char *text)
 {
-    struct uid uid = {.text = NULL};
-
-    if (!read_uuid(text, uid.bytes)) {
-        uid.text = xstrdup(text);
+    e->uid_is_text = !read_uuid(text, e->uid.bytes);
+    if (e->uid_is_text) {
+        e->uid.text = xstrdup(text);
     }
-    return uid;
 }
 
-static const char *uid_text(const struct uid *uid, char out[UID_TEXT])
+static const char *uid_text(const struct entry *e, char out[UID_TEXT])
 {
     size_t at = 0;
 
-    for (size_t i = 0; uid->text == NULL && i < sizeof uid->bytes; i++) {
+    for (size_t i = 0; !e->uid_is_text && i < sizeof e->uid.bytes; i++) {
         const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-        at += (size_t)snprintf(out + at, UID_TEXT - at, "%s%02x", dash, uid->bytes[i]);
+        at += (size_t)snprintf(out + at, UID_TEXT - at, "%s%02x", dash, e->uid.bytes[i]);
     }
-    return uid->text == NULL ? out : uid->text;
+    return e->uid_is_text ? e->uid.text : out;
 }
 
-static int uid_cmp(const struct uid *a, const struct uid *b)
+static int uid_cmp(const struct entry *a, const struct entry *b)
 {
     char text[2][UID_TEXT];
 
-    if (a->text == NULL && b->text == NULL) {
-        return memcmp(a->bytes, b->bytes, sizeof a->bytes);
+    if (!a->uid_is_text && !b->uid_is_text) {
+        return memcmp(a->uid.bytes, b->uid.bytes, sizeof a->uid.bytes);
     }
     return strcmp(uid_text(a, text[0]), uid_text(b, text[1]));
 }
 
 bool ipam_entry_is(const struct entry *e, const char *uid)
 {
-    char text[UID_TEXT];
+    uint8_t bytes[sizeof e->uid.bytes];
 
-    return strcmp(uid_text(&e->uid, text), str_nonnull(uid)) == 0;
+    uid = str_nonnull(uid);
+    return e->uid_is_text ? strcmp(e->uid.text, uid) == 0
+                          : read_uuid(uid, bytes) && memcmp(bytes, e->uid.bytes, sizeof bytes) == 0;
 }
 
 bool ipam_is_older(const struct entry *a, const struct entry *b)
@@ -80,7 +80,7 @@ bool ipam_is_older(const struct entry *a, const struct entry *b)
     if (a->created_us != b->created_us) {
         return a->created_us < b->created_us;
     }
-    return uid_cmp(&a->uid, &b->uid) < 0;
+    return uid_cmp(a, b) < 0;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -116,8 +116,50 @@ bool ipam_serves(const struct entry *e, const struct service_port *port)
 
 const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n)
 {
-    *ret_n = e->asked == NULL ? 0 : e->asked->n / sizeof(struct ip_addr);
-    return e->asked == NULL ? NULL : (const void *)e->asked->data;
+    const struct interned *addrs = e->asked->addrs;
+
+    *ret_n = addrs == NULL ? 0 : addrs->n / sizeof(struct ip_addr);
+    return addrs == NULL ? NULL : (const void *)addrs->data;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+struct had *ipam_had(struct entry *e)
+{
+    return e->n_had > 1 ? e->had.many : &e->had.one;
+}
+
+const struct had *ipam_had_of(const struct entry *e)
+{
+    return e->n_had > 1 ? e->had.many : &e->had.one;
+}
+
+void ipam_had_set(struct entry *e, struct had *had, size_t n)
+{
+    struct had *old = e->n_had > 1 ? e->had.many : NULL;
+
+    if (n > 1) {
+        e->had.many = had;
+    } else {
+        e->had.one = n == 1 ? had[0] : (struct had){.in_status = false};
+        free(had);
+    }
+    e->n_had = (uint16_t)n;
+    if (old != had) {
+        free(old);
+    }
+}
+
+int64_t ipam_pending_ms(const struct had *h)
+{
+    return (int64_t)((uint64_t)h->pending_high << 32 | h->pending_low);
+}
+
+struct had ipam_pending(const struct ip_addr *addr, int64_t since_ms)
+{
+    return (struct had){.addr = *addr,
+                        .pending_high = (uint16_t)((uint64_t)since_ms >> 32),
+                        .pending_low = (uint32_t)since_ms};
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -174,28 +216,66 @@ static const struct interned *read_ports(const struct local_ipam *m, const struc
     return kept;
 }
 
-static void read_wish(const struct local_ipam *m, struct entry *e, const struct local_wish *wish)
+const struct asked ipam_asks_nothing;
+
+static struct asked read_wish(const struct local_ipam *m, struct entry *e,
+                              const struct local_wish *wish)
 {
+    struct asked asked = {.waits_from = e->asked->waits_from};
+
     if (wish == NULL) {
-        return;
+        return asked;
     }
     e->asks = true;
-    e->share = intern_text(m->texts, wish->share);
-    e->pool = intern_text(m->texts, wish->pool);
     e->move = wish->move;
+    asked.share = intern_text(m->texts, wish->share);
+    asked.pool = intern_text(m->texts, wish->pool);
     if (wish->n_addrs > 0) {
-        e->asked = intern_get(m->texts, wish->addrs, wish->n_addrs * sizeof wish->addrs[0]);
+        asked.addrs = intern_get(m->texts, wish->addrs, wish->n_addrs * sizeof wish->addrs[0]);
     }
+    return asked;
+}
+
+static void drop_asked(const struct asked *asked)
+{
+    if (asked != &ipam_asks_nothing) {
+        free((struct asked *)asked);
+    }
+}
+
+static const struct asked *keep_asked(const struct asked *asked)
+{
+    bool nothing = asked->share == NULL && asked->pool == NULL && asked->addrs == NULL &&
+                   asked->closed == NULL && asked->waits_from == 0;
+    struct asked *kept = nothing ? NULL : xmalloc(sizeof *kept);
+
+    if (nothing) {
+        return &ipam_asks_nothing;
+    }
+    *kept = *asked;
+    return kept;
+}
+
+void ipam_wait_from(struct entry *e, uint64_t freed)
+{
+    struct asked asked = *e->asked;
+
+    asked.waits_from = freed;
+    drop_asked(e->asked);
+    e->asked = keep_asked(&asked);
 }
 
 static void drop_texts(const struct local_ipam *m, struct entry *e)
 {
-    free(e->uid.text);
+    if (e->uid_is_text) {
+        free(e->uid.text);
+    }
     intern_drop(m->texts, e->ports);
-    intern_drop(m->texts, e->share);
-    intern_drop(m->texts, e->pool);
-    intern_drop(m->texts, e->asked);
-    intern_drop(m->texts, e->closed);
+    intern_drop(m->texts, e->asked->share);
+    intern_drop(m->texts, e->asked->pool);
+    intern_drop(m->texts, e->asked->addrs);
+    intern_drop(m->texts, e->asked->closed);
+    drop_asked(e->asked);
 }
 
 void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim)
@@ -203,21 +283,23 @@ void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct l
     const struct tt_service *s = claim->service;
     bool another = e->seen && !ipam_entry_is(e, s->uid);
     struct entry now = {.key = e->key,
+                        .note = e->note,
                         .had = e->had,
                         .n_had = e->n_had,
+                        .asked = e->asked,
                         .seen = true,
                         .waiting = e->waiting,
-                        .waits_from = e->waits_from,
                         .serves = e->serves,
-                        .uid = read_uid(str_nonnull(s->uid)),
                         .created_us = s->created_us,
                         .wants = claim->wants,
                         .was_ours = claim->was_ours};
 
+    read_uid(&now, str_nonnull(s->uid));
     read_families(&now, claim);
     now.ports = read_ports(m, s, NULL);
-    read_wish(m, &now, claim->wish);
-    now.closed = ipam_closed(m, claim);
+    struct asked asked = read_wish(m, &now, claim->wish);
+    asked.closed = ipam_closed(m, claim);
+    now.asked = keep_asked(&asked);
     if (another || !claim->wants) { /* its ports are free for others */
         intern_drop(m->texts, e->serves);
         now.serves = NULL;
@@ -248,6 +330,7 @@ struct entry *ipam_entry_make(struct local_ipam *m, const char *key)
 
     if (e == NULL) {
         e = xcalloc(1, sizeof *e);
+        e->asked = &ipam_asks_nothing;
         e->key = intern_text(m->texts, key);
         (void)index_put(&m->entries, e); /* it was not there */
     }
@@ -260,7 +343,7 @@ void ipam_entry_free(const struct local_ipam *m, struct entry *e)
         drop_texts(m, e);
         intern_drop(m->texts, e->serves);
         intern_drop(m->texts, e->key);
-        free(e->had);
+        ipam_had_set(e, NULL, 0);
         free(e);
     }
 }

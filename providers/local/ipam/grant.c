@@ -40,11 +40,11 @@ static bool is_elsewhere(const struct local_ipam *m, const struct entry *e,
     bool any = false;
 
     for (size_t i = 0; i < e->n_had; i++) {
-        if (!e->had[i].in_status || ipam_pool_of(m, &e->had[i].addr) != NULL) {
+        if (!ipam_had_of(e)[i].in_status || ipam_pool_of(m, &ipam_had_of(e)[i].addr) != NULL) {
             return false;
         }
         any = true;
-        *ret = &e->had[i].addr;
+        *ret = &ipam_had_of(e)[i].addr;
     }
     return any && !e->was_ours;
 }
@@ -53,8 +53,8 @@ static void look_at_what_it_has(struct want *w)
 {
     for (size_t f = 0; f < w->e->n_families; f++) {
         for (size_t i = 0; i < w->e->n_had && w->have[f].len == 0; i++) {
-            if (w->e->had[i].addr.len == w->e->families[f]) {
-                w->have[f] = w->e->had[i].addr;
+            if (ipam_had_of(w->e)[i].addr.len == w->e->families[f]) {
+                w->have[f] = ipam_had_of(w->e)[i].addr;
             }
         }
     }
@@ -146,10 +146,10 @@ static int check_asked_pool(const struct want *w, const struct ip_addr *addr, st
     if (why != POOL_OPEN) {
         return ipam_refuse_closed(w->e, pool, why, err);
     }
-    if (w->e->pool != NULL && strcmp(intern_str(w->e->pool), pool->name) != 0) {
+    if (w->e->asked->pool != NULL && strcmp(intern_str(w->e->asked->pool), pool->name) != 0) {
         ip_format(addr, text);
         return err_set(err, ERR_INVALID, "%s is in pool \"%s\", not in pool \"%s\"", text,
-                       pool->name, intern_str(w->e->pool));
+                       pool->name, intern_str(w->e->asked->pool));
     }
     return ERR_OK;
 }
@@ -203,7 +203,7 @@ static int take_asked(struct want *w, struct err *err)
 static int check_pool_wish(const struct want *w, struct err *err)
 {
     const struct local_pool *pool =
-        w->e->pool == NULL ? NULL : pool_named(w->m, intern_str(w->e->pool));
+        w->e->asked->pool == NULL ? NULL : pool_named(w->m, intern_str(w->e->asked->pool));
     enum closed why = pool == NULL ? POOL_OPEN : ipam_why_closed(w->m, w->e, pool);
 
     return why == POOL_OPEN ? ERR_OK : ipam_refuse_closed(w->e, pool, why, err);
@@ -215,7 +215,7 @@ static bool may_keep(const struct want *w, const struct ip_addr *addr)
 {
     const struct local_pool *pool = ipam_pool_of(w->m, addr);
 
-    if (w->e->pool != NULL && (pool == NULL || strcmp(pool->name, intern_str(w->e->pool)) != 0)) {
+    if (w->e->asked->pool != NULL && (pool == NULL || strcmp(pool->name, intern_str(w->e->asked->pool)) != 0)) {
         return false;
     }
     bool open = pool != NULL && ipam_why_closed(w->m, w->e, pool) == POOL_OPEN;
@@ -252,10 +252,10 @@ static bool get_reserved(const struct want *w, uint8_t len, struct ip_addr *ret)
 static bool may_get_from(const struct want *w, size_t pool)
 {
     const struct local_pool *p = &w->m->config->pools[pool];
-    bool named = w->e->pool != NULL && strcmp(intern_str(w->e->pool), p->name) == 0;
+    bool named = w->e->asked->pool != NULL && strcmp(intern_str(w->e->asked->pool), p->name) == 0;
 
     return ipam_why_closed(w->m, w->e, p) == POOL_OPEN &&
-           (named || (w->e->pool == NULL && p->auto_assign));
+           (named || (w->e->asked->pool == NULL && p->auto_assign));
 }
 
 static bool undecided(const struct want *w, size_t f)
@@ -340,7 +340,7 @@ static struct local_granted granted(const struct want *w, const struct ip_addr *
     struct local_granted g = {.addr = *addr, .pool = ipam_pool_of(w->m, addr)};
 
     for (size_t i = 0; i < w->e->n_had; i++) {
-        g.in_status = g.in_status || (w->e->had[i].in_status && ip_eq(&w->e->had[i].addr, addr));
+        g.in_status = g.in_status || (ipam_had_of(w->e)[i].in_status && ip_eq(&ipam_had_of(w->e)[i].addr, addr));
     }
     return g;
 }
@@ -357,7 +357,7 @@ static void tell(const struct want *w, const struct ip_addr *addrs, struct local
         }
     }
     for (size_t i = 0; i < w->e->n_had && ret->n_old < ARRAY_LEN(ret->old); i++) {
-        const struct had *h = &w->e->had[i];
+        const struct had *h = &ipam_had_of(w->e)[i];
         bool stays = false;
         for (size_t f = 0; f < w->e->n_families; f++) {
             stays = stays || (addrs[f].len != 0 && ip_eq(&addrs[f], &h->addr)) ||
@@ -385,7 +385,7 @@ static int choose(struct want *w, struct err *err)
     struct err conflict = ERR_INIT;
     int rc = check_have(w, &conflict);
 
-    if (rc != ERR_OK && w->e->asked == NULL) {
+    if (rc != ERR_OK && w->e->asked->addrs == NULL) {
         return err_copy(err, &conflict);
     }
     if (w->as_is) {
@@ -408,7 +408,7 @@ static void commit(struct want *w)
     for (size_t f = 0; f < w->e->n_families; f++) {
         bool has = false;
         for (size_t i = 0; i < w->e->n_had; i++) {
-            has = has || ip_eq(&w->e->had[i].addr, &w->get[f]);
+            has = has || ip_eq(&ipam_had_of(w->e)[i].addr, &w->get[f]);
         }
         if (w->get[f].len != 0 && !has) {
             ipam_take(w->m, w->e, &w->get[f], w->now_ms);
@@ -474,7 +474,7 @@ static int wait_turn(struct want *w, struct local_grant *ret, struct err *err)
     struct local_grant mine;
     struct err ignored = ERR_INIT;
 
-    if (w->e == NULL || w->m->n_waiting == 0 || w->e->asked != NULL ||
+    if (w->e == NULL || w->m->n_waiting == 0 || w->e->asked->addrs != NULL ||
         decide(&look, false, &mine, &ignored) != ERR_OK ||
         !is_due_to_another(w->m, w->e, w->now_ms, &mine)) {
         return ERR_OK;
@@ -490,7 +490,7 @@ static void note_waiting(struct local_ipam *m, struct entry *e, bool waits)
     m->n_waiting += (size_t)waits;
     m->n_waiting -= (size_t)e->waiting;
     e->waiting = waits;
-    e->waits_from = m->freed;
+    ipam_wait_from(e, waits ? m->freed : 0);
 }
 
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,

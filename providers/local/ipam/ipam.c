@@ -11,6 +11,8 @@
 
 #include "common/base/str.h"
 
+#define HAD_MAX 1024 /* addresses of one status; more than a Service has families is odd enough */
+
 /* ---- uses ------------------------------------------------------------------------------------ */
 
 /* Where the address stands, or would stand. */
@@ -197,8 +199,10 @@ static void join(const struct local_ipam *m, struct use *u, struct entry *e)
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms)
 {
     join(m, use_make(m, addr), e);
-    e->had = xrealloc(e->had, (e->n_had + 1) * sizeof *e->had);
-    e->had[e->n_had++] = (struct had){.addr = *addr, .pending_ms = now_ms};
+    struct had *had = xcalloc(e->n_had + 1u, sizeof *had);
+    memcpy(had, ipam_had(e), e->n_had * sizeof *had);
+    had[e->n_had] = ipam_pending(addr, now_ms);
+    ipam_had_set(e, had, e->n_had + 1u);
 }
 
 /* ---- free ones ------------------------------------------------------------------------------- */
@@ -282,52 +286,41 @@ static const struct had *had_of(const struct had *had, size_t n, const struct ip
 
 static bool still_pending(const struct entry *e, const struct had *h, int64_t now_ms)
 {
-    return e->wants && !h->in_status && now_ms - h->pending_ms < PENDING_MAX_MS;
-}
-
-/* Mostly one, of which there may be tens of thousands. */
-static struct had *fit(struct had *had, size_t n)
-{
-    if (n == 0) {
-        free(had);
-        return NULL;
-    }
-    return xrealloc(had, n * sizeof *had);
+    return e->wants && !h->in_status && now_ms - ipam_pending_ms(h) < PENDING_MAX_MS;
 }
 
 /* The addresses of its status, then those that it was given and nobody has written yet. */
 static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
                            int64_t now_ms)
 {
-    struct had *was = e->had;
+    struct had *was = ipam_had(e);
     size_t n_was = e->n_had;
+    struct had *had = xcalloc(s->n_ingress + n_was + 1, sizeof *had);
+    size_t n = 0;
 
-    e->had = xcalloc(s->n_ingress + n_was + 1, sizeof *e->had);
-    e->n_had = 0;
-    for (uint32_t i = 0; i < s->n_ingress; i++) {
+    for (uint32_t i = 0; i < s->n_ingress && n < HAD_MAX; i++) {
         struct ip_addr addr;
         if (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
-            had_of(e->had, e->n_had, &addr) == NULL) {
-            e->had[e->n_had++] = (struct had){.addr = addr, .in_status = true};
+            had_of(had, n, &addr) == NULL) {
+            had[n++] = (struct had){.addr = addr, .in_status = true};
         }
     }
     for (size_t i = 0; i < n_was; i++) {
-        if (still_pending(e, &was[i], now_ms) && had_of(e->had, e->n_had, &was[i].addr) == NULL) {
-            e->had[e->n_had++] = was[i];
+        if (still_pending(e, &was[i], now_ms) && had_of(had, n, &was[i].addr) == NULL) {
+            had[n++] = was[i];
         }
     }
-    for (size_t i = 0; i < e->n_had; i++) {
-        if (had_of(was, n_was, &e->had[i].addr) == NULL) {
-            join(m, use_make(m, &e->had[i].addr), e);
+    for (size_t i = 0; i < n; i++) {
+        if (had_of(was, n_was, &had[i].addr) == NULL) {
+            join(m, use_make(m, &had[i].addr), e);
         }
     }
     for (size_t i = 0; i < n_was; i++) {
-        if (had_of(e->had, e->n_had, &was[i].addr) == NULL) {
+        if (had_of(had, n, &was[i].addr) == NULL) {
             give_back(m, e, &was[i].addr, now_ms);
         }
     }
-    free(was);
-    e->had = fit(e->had, e->n_had);
+    ipam_had_set(e, had, n);
 }
 
 static bool is_granted(const struct local_grant *g, const struct ip_addr *addr)
@@ -348,17 +341,28 @@ static bool is_granted(const struct local_grant *g, const struct ip_addr *addr)
 void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,
                        int64_t now_ms)
 {
-    uint32_t kept = 0;
+    struct had *kept = xcalloc(e->n_had + 1u, sizeof *kept);
+    size_t n = 0;
 
     for (size_t i = 0; i < e->n_had; i++) {
-        const struct had h = e->had[i];
-        if (h.in_status || is_granted(granted, &h.addr)) {
-            e->had[kept++] = h;
+        const struct had *h = &ipam_had(e)[i];
+        if (h->in_status || is_granted(granted, &h->addr)) {
+            kept[n++] = *h;
         } else {
-            give_back(m, e, &h.addr, now_ms);
+            give_back(m, e, &h->addr, now_ms);
         }
     }
-    e->n_had = kept;
+    ipam_had_set(e, kept, n);
+}
+
+/* The last one moves into its place. */
+static void drop_had(struct entry *e, size_t at)
+{
+    struct had *kept = xcalloc(e->n_had, sizeof *kept);
+
+    memcpy(kept, ipam_had(e), e->n_had * sizeof *kept);
+    kept[at] = kept[e->n_had - 1];
+    ipam_had_set(e, kept, e->n_had - 1u);
 }
 
 void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant)
@@ -367,12 +371,13 @@ void local_ipam_take_back(struct local_ipam *m, const char *key, const struct lo
 
     for (size_t i = 0; e != NULL && i < grant->n; i++) {
         const struct ip_addr *addr = &grant->have[i].addr;
+        const struct had *had = ipam_had(e);
         size_t at = 0;
-        while (at < e->n_had && !(ip_eq(&e->had[at].addr, addr) && !e->had[at].in_status)) {
+        while (at < e->n_had && !(ip_eq(&had[at].addr, addr) && !had[at].in_status)) {
             at++;
         }
         if (grant->have[i].is_new && at < e->n_had) {
-            e->had[at] = e->had[--e->n_had];
+            drop_had(e, at);
             leave(m, e, addr);
         }
     }
@@ -381,11 +386,9 @@ void local_ipam_take_back(struct local_ipam *m, const char *key, const struct lo
 static void drop_addresses(struct local_ipam *m, struct entry *e, int64_t now_ms)
 {
     for (size_t i = 0; i < e->n_had; i++) {
-        give_back(m, e, &e->had[i].addr, now_ms);
+        give_back(m, e, &ipam_had(e)[i].addr, now_ms);
     }
-    free(e->had);
-    e->had = NULL;
-    e->n_had = 0;
+    ipam_had_set(e, NULL, 0);
 }
 
 static void stop_waiting(struct local_ipam *m, struct entry *e)
@@ -409,6 +412,35 @@ void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64
     if (!e->wants) {
         stop_waiting(m, e);
     }
+}
+
+uint64_t *local_ipam_note(struct local_ipam *m, const char *key)
+{
+    struct entry *e = ipam_entry(m, key);
+
+    return e == NULL ? NULL : &e->note;
+}
+
+void local_ipam_forget_noted(struct local_ipam *m, bool (*goes)(void *arg, uint64_t note),
+                             void *arg, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->entries.cap; i++) {
+        const struct entry *e = m->entries.at[i];
+        n += e != NULL && goes(arg, e->note);
+    }
+    if (n == 0) {
+        return;
+    }
+    void **all = index_sorted(&m->entries);
+    for (size_t i = 0; all[i] != NULL; i++) {
+        const struct entry *e = all[i];
+        if (goes(arg, e->note)) {
+            local_ipam_forget(m, ipam_key(e), now_ms);
+        }
+    }
+    free(all);
 }
 
 void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms)

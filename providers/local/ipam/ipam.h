@@ -7,7 +7,7 @@
  * written yet (pending), and what was given back a moment ago (released).  Statuses claim first:
  * nothing is granted again before every Service of the first list was seen.  Addresses of a pool
  * are never enumerated: a free one is the first gap between used ones.
- * Costs: see and grant are O(log n) in the number of used addresses; a Service needs about 200
+ * Costs: see and grant are O(log n) in the number of used addresses; a Service needs about 150
  * bytes, and its name.  One thread at a time. */
 #ifndef TRIMTAB_LOCAL_IPAM_IPAM_H
 #define TRIMTAB_LOCAL_IPAM_IPAM_H
@@ -58,6 +58,12 @@ void local_ipam_free(struct local_ipam *m);
 void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64_t now_ms);
 /* It is gone: what it had alone was released at now_ms. */
 void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
+/* A number that the caller keeps of the Service in the allocator's record, 0 at first; good until
+ * the next call that sees or forgets one.  NULL: it was not seen. */
+uint64_t *local_ipam_note(struct local_ipam *m, const char *key);
+/* Forgets those whose note goes, in the order of their keys. */
+void local_ipam_forget_noted(struct local_ipam *m, bool (*goes)(void *arg, uint64_t note),
+                             void *arg, int64_t now_ms);
 /* Which addresses the Service has; what it gets again is pending from now on.
  *   ERR_OK                     n may be 0: it wants none
  *   ERR_INVALID                impossible wish; the message says why

@@ -25,37 +25,45 @@ struct service_port {
 struct had {
     struct ip_addr addr;
     bool in_status;
-    int64_t pending_ms; /* since when, when it is not */
+    uint16_t pending_high; /* of the moment since when it is not; ipam_pending_ms() */
+    uint32_t pending_low;
 };
-/* A uid as the API server makes them takes 16 bytes; another is kept as text. */
-struct uid {
-    char *text; /* or NULL */
-    uint8_t bytes[16];
+/* What few Services ask for; strings are those of local_ipam.texts. */
+struct asked {
+    const struct interned *share;  /* text, or NULL */
+    const struct interned *pool;   /* the same */
+    const struct interned *addrs;  /* struct ip_addr, one or two; NULL: none */
+    const struct interned *closed; /* enum closed of each pool, a byte; NULL: all are open */
+    uint64_t waits_from;           /* local_ipam.freed when it began to wait */
 };
-/* Strings are those of local_ipam.texts. */
 struct entry {
     const struct interned *key; /* "namespace/name"; first: interned_text_kind */
-    struct uid uid;
+    union {
+        /* as the API server makes them: "8-4-4-4-12" digits */
+        uint8_t bytes[16];
+        char *text; /* another; heap */
+    } uid;
     int64_t created_us;
-    bool wants;
-    bool was_ours;
-    bool has_cluster_ips;
-    bool asks; /* its wishes could be read */
-    bool move;
-    bool waiting;        /* its last grant found nothing free */
-    bool seen;           /* it was read at least once */
+    uint64_t note; /* the caller's (local_ipam_note) */
+    union {        /* first those of the status, in its order; ipam_had() */
+        struct had one;
+        struct had *many; /* n_had > 1; heap */
+    } had;
+    const struct interned *ports;  /* struct service_port, some; NULL: none */
+    const struct interned *serves; /* the ports that it serves; the same */
+    const struct asked *asked;     /* heap, or &ipam_asks_nothing; never NULL */
+    uint16_t n_had;
     uint8_t policy;      /* enum policy */
     uint8_t families[2]; /* 4, 16: lengths of addresses, in the order of spec.ipFamilies */
     uint8_t n_families;
-    uint32_t n_had;
-    struct had *had;               /* first those of the status, in its order */
-    const struct interned *ports;  /* struct service_port, some; NULL: none */
-    const struct interned *serves; /* the ports that it serves; the same */
-    const struct interned *share;  /* text, or NULL */
-    const struct interned *pool;   /* the same */
-    const struct interned *asked;  /* struct ip_addr, one or two; NULL: none */
-    const struct interned *closed; /* enum closed of each pool, a byte; NULL: all are open */
-    uint64_t waits_from;           /* local_ipam.freed when it began to wait */
+    bool uid_is_text : 1;
+    bool wants : 1;
+    bool was_ours : 1;
+    bool has_cluster_ips : 1;
+    bool asks : 1; /* its wishes could be read */
+    bool move : 1;
+    bool waiting : 1; /* its last grant found nothing free */
+    bool seen : 1;    /* it was read at least once */
 };
 /* An address that somebody has, or had a moment ago. */
 struct use {
@@ -67,7 +75,7 @@ struct use {
         struct given_back *back;
     };
 };
-static_assert(sizeof(struct entry) <= 128 && sizeof(struct use) <= 32 && sizeof(struct had) <= 32,
+static_assert(sizeof(struct entry) <= 96 && sizeof(struct use) <= 32 && sizeof(struct had) <= 24,
               "there are tens of thousands of them");
 struct given_back {
     int64_t at_ms;
@@ -104,6 +112,15 @@ struct local_ipam {
 struct entry *ipam_entry(const struct local_ipam *m, const char *key); /* NULL if there is none */
 struct entry *ipam_entry_make(struct local_ipam *m, const char *key);
 void ipam_entry_free(const struct local_ipam *m, struct entry *e);
+extern const struct asked ipam_asks_nothing;
+/* Its addresses: n_had of them. */
+struct had *ipam_had(struct entry *e);
+const struct had *ipam_had_of(const struct entry *e);
+/* Takes `had` over, from the heap; n may be 0. */
+void ipam_had_set(struct entry *e, struct had *had, size_t n);
+int64_t ipam_pending_ms(const struct had *h);
+struct had ipam_pending(const struct ip_addr *addr, int64_t since_ms);
+void ipam_wait_from(struct entry *e, uint64_t freed);
 /* Everything but its addresses. */
 void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim);
 bool ipam_entry_is(const struct entry *e, const char *uid);

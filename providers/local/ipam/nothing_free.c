@@ -40,7 +40,7 @@ static void say_pool(const struct local_ipam *m, const struct entry *e, size_t p
     int64_t total = space_count(&m->space, m->config, pool, len);
     struct err why = ERR_INIT;
 
-    if (total == 0 || (e->pool != NULL && strcmp(intern_str(e->pool), p->name) != 0)) {
+    if (total == 0 || (e->asked->pool != NULL && strcmp(intern_str(e->asked->pool), p->name) != 0)) {
         return;
     }
     str_append(b, b->len == 0 ? "" : ", ");
@@ -51,7 +51,7 @@ static void say_pool(const struct local_ipam *m, const struct entry *e, size_t p
         return;
     }
     int64_t used = count_used(m, pool, len);
-    if (e->pool == NULL && !p->auto_assign) {
+    if (e->asked->pool == NULL && !p->auto_assign) {
         str_appendf(b, "%s needs annotation pool", p->name);
         return;
     }
@@ -111,7 +111,7 @@ static void collect(struct collect *c)
 {
     for (size_t i = 0; i < c->m->entries.cap; i++) {
         const struct entry *e = c->m->entries.at[i];
-        if (e != NULL && e->waiting && e->waits_from != c->m->freed) {
+        if (e != NULL && e->waiting && e->asked->waits_from != c->m->freed) {
             c->items[c->n++] = e;
         }
     }

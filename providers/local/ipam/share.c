@@ -47,12 +47,12 @@ static bool has_come_first(const struct entry *e, const struct entry *other,
 
 static bool same_key(const struct entry *a, const struct entry *b)
 {
-    if (a->share == NULL || a->share != b->share) {
+    if (a->asked->share == NULL || a->asked->share != b->asked->share) {
         return false;
     }
     size_t n = ipam_ns_len(a);
     bool same_ns = n == ipam_ns_len(b) && memcmp(ipam_key(a), ipam_key(b), n) == 0;
-    return same_ns || str_has_prefix(intern_str(a->share), "*/");
+    return same_ns || str_has_prefix(intern_str(a->asked->share), "*/");
 }
 
 /* Of two that ask for the port, the one that serves it keeps it, and an edit of the other takes
@@ -83,16 +83,16 @@ static int may_share(const struct entry *e, const struct entry *other, const str
     char text[IP_TEXT_MAX];
 
     ip_format(&use->addr, text);
-    if (other->share == NULL) {
+    if (other->asked->share == NULL) {
         return err_set(err, ERR_IN_USE, "%s is %s's, which does not share", text, ipam_key(other));
     }
-    if (e->share == NULL) {
+    if (e->asked->share == NULL) {
         return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has none",
-                       text, intern_str(other->share));
+                       text, intern_str(other->asked->share));
     }
-    if (e->share != other->share) {
+    if (e->asked->share != other->asked->share) {
         return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has \"%s\"",
-                       text, intern_str(other->share), intern_str(e->share));
+                       text, intern_str(other->asked->share), intern_str(e->asked->share));
     }
     if (!same_key(e, other)) {
         return err_set(err, ERR_IN_USE,
@@ -127,7 +127,7 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
             continue;
         }
         bool same = same_key(e, other);
-        bool never = !same && e->share == NULL && other->share == NULL;
+        bool never = !same && e->asked->share == NULL && other->asked->share == NULL;
         if (never && ipam_is_older(other, e)) {
             ip_format(&use->addr, text);
             return err_set(err, ERR_IN_USE,
@@ -149,14 +149,14 @@ bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t
 {
     struct err ignored = ERR_INIT;
 
-    for (size_t i = 0; e->share != NULL && i < m->n_uses; i++) {
+    for (size_t i = 0; e->asked->share != NULL && i < m->n_uses; i++) {
         const struct use *u = &m->uses[i];
         if (u->n_by == 0 || u->addr.len != len || !same_key(e, ipam_by(u)[0])) {
             continue;
         }
         const struct local_pool *pool = ipam_pool_of(m, &u->addr);
         bool open = pool != NULL && ipam_why_closed(m, e, pool) == POOL_OPEN &&
-                    (e->pool == NULL || strcmp(intern_str(e->pool), pool->name) == 0);
+                    (e->asked->pool == NULL || strcmp(intern_str(e->asked->pool), pool->name) == 0);
         if (open && ipam_may_join(e, u, &ignored) == ERR_OK) {
             *ret = u->addr;
             return true;

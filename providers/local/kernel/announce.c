@@ -79,6 +79,11 @@ static int failed(struct err *err, const struct local_link *link)
     if (error == EPERM || error == EACCES) {
         return err_set(err, ERR_AUTH, "not allowed to send ARP: CAP_NET_RAW is needed");
     }
+    if (error == EAFNOSUPPORT) {
+        return err_set(err, ERR_TRANSIENT,
+                       "this kernel sends no frames of ARP for a program: modprobe af_packet "
+                       "(CONFIG_PACKET)");
+    }
     return err_set(err, ERR_TRANSIENT, "%s: %s", link->name, strerror(error));
 }
 

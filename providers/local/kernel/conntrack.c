@@ -153,8 +153,7 @@ static int failed(struct err *err, int error)
         return err_set(err, ERR_AUTH, "not allowed to end connections: CAP_NET_ADMIN is needed");
     }
     if (error == EINVAL || error == EOPNOTSUPP) {
-        return err_set(err, ERR_INVALID,
-                       "this kernel has no ctnetlink (module nf_conntrack_netlink)");
+        return err_set(err, ERR_INVALID, "%s", LOCAL_CT_NONE);
     }
     return err_set(err, local_nl_code(error), "connections: %s", strerror(error));
 }

@@ -151,8 +151,7 @@ static void read_dest(const struct nlattr *nest, uint8_t family_len, struct loca
 
 static int no_ipvs(struct err *err)
 {
-    return err_set(err, ERR_INVALID,
-                   "this kernel has no IPVS (module ip_vs); mode nft works without");
+    return err_set(err, ERR_INVALID, LOCAL_IPVS_NONE);
 }
 
 static void keep_family(void *arg, const struct nlmsghdr *m)

@@ -5,6 +5,7 @@
  * its log: so all is checked before. */
 #include "providers/local/kernel/kernel.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -95,9 +96,14 @@ int local_ipvs_said(const struct local_ipvs_change *c, int error, struct err *er
     }
     local_frontend_text(&c->service.id, text);
     if (of_service && error == ENOENT) {
+        char config[LOCAL_IPVS_SCHEDULER_MAX] = "";
+        for (size_t i = 0; c->service.scheduler[i] != '\0' && i + 1 < sizeof(config); i++) {
+            config[i] = (char)toupper((unsigned char)c->service.scheduler[i]);
+        }
         return err_set(err, ERR_INVALID,
-                       "scheduler %s is not available in this kernel (module ip_vs_%s)",
-                       c->service.scheduler, c->service.scheduler);
+                       "scheduler %s is not available in this kernel (module ip_vs_%s): modprobe "
+                       "ip_vs_%s (CONFIG_IP_VS_%s)",
+                       c->service.scheduler, c->service.scheduler, c->service.scheduler, config);
     }
     switch (error) {
     case EEXIST:
@@ -109,6 +115,16 @@ int local_ipvs_said(const struct local_ipvs_change *c, int error, struct err *er
         return err_set(err, ERR_AUTH,
                        "not allowed to change IPVS: CAP_NET_ADMIN in the initial user namespace "
                        "is needed");
+    case EAFNOSUPPORT:
+        return err_set(err, ERR_INVALID,
+                       "ipvs service %s: IPVS of this kernel has no IPv6 (CONFIG_IP_VS_IPV6); mode "
+                       "nft works without",
+                       text);
+    case EPROTONOSUPPORT:
+        return err_set(err, ERR_INVALID,
+                       "ipvs service %s: IPVS of this kernel lacks the protocol "
+                       "(CONFIG_IP_VS_PROTO_TCP, CONFIG_IP_VS_PROTO_UDP)",
+                       text);
     case ENOMEM:
     case ENOBUFS:
     case ENFILE:

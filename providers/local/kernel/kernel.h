@@ -27,7 +27,7 @@
 /* --- nftables --------------------------------------------------------------------------------- */
 
 /* The layout of our table (docs/providers/local.md has it as nft prints it). */
-#define LOCAL_NFT_LAYOUT 2
+#define LOCAL_NFT_LAYOUT 3
 #define LOCAL_NFT_COMMENT                                                                          \
     "trimtab/local " /* what the table's comment begins with: "trimtab/local DIRECTOR LAYOUT" */
 #define LOCAL_NFT_COMMENT_MAX 128 /* bytes of an element's comment */
@@ -59,6 +59,7 @@ enum local_nft_set {
     LOCAL_NFT_VIP,   /* vip4/6: id.vip; comment "namespace/name" */
     LOCAL_NFT_ALL,   /* all4/6: id; everybody may come */
     LOCAL_NFT_FROM,  /* from4/6: id, net = who may come */
+    LOCAL_NFT_ALSO,  /* also4/6: the same; while ranges of FROM are replaced by ones that overlap */
     LOCAL_NFT_SNAT,  /* snat4/6: id */
     LOCAL_NFT_SLOT,  /* map f4/f6_rr/hash_M: id and slot → target */
 };
@@ -88,6 +89,7 @@ struct local_link {
     bool up; /* has a carrier */
     uint8_t mac[6];
     bool ethernet; /* mac is one; ARP and NDP can be sent */
+    unsigned mtu;  /* bytes of a packet; 0: not known */
     bool loopback;
     int bridge;   /* index of the bridge that it is a port of; 0: it is not a port of a bridge */
     bool hairpin; /* a port: its bridge sends frames out where they came in */
@@ -128,6 +130,9 @@ struct local_held_addr {
     int link;
     struct ip_addr addr;
 };
+#define LOCAL_CT_NONE                                                                              \
+    "this kernel has no ctnetlink (module nf_conntrack_netlink): connections to targets that are " \
+    "gone end only by themselves (modprobe nf_conntrack_netlink, CONFIG_NF_CT_NETLINK)"
 /* Connections to a frontend whose answers come from this target. */
 struct local_connection {
     struct local_frontend_id id;
@@ -193,6 +198,9 @@ struct local_ipvs_daemon {
     char interface[16]; /* IFNAMSIZ */
     uint8_t id;         /* directors with the same one hear each other */
 };
+#define LOCAL_IPVS_NONE                                                                            \
+    "this kernel has no IPVS (module ip_vs); mode nft works without: modprobe ip_vs "              \
+    "(CONFIG_IP_VS)"
 /* ERR_BUG: the kernel would refuse it, or would take it and do something else (a weight above
  * 65,535 cannot be said here; a port that a packet does not go to; a protocol that is not served).
  * Asked before every change.  Pure. */
@@ -207,7 +215,7 @@ enum local_event_kind {
     LOCAL_EVENT_TABLE = 0, /* our table, or something in it, came, changed or went */
     LOCAL_EVENT_HOLD,      /* a route or an address of ours went, or was replaced: addr */
     LOCAL_EVENT_FREED,     /* a route or an address that is not ours went: addr */
-    LOCAL_EVENT_LINK,      /* a link came, changed or went */
+    LOCAL_EVENT_LINK,      /* a link came, changed or went, or got an address that is not ours */
     LOCAL_EVENT_LOST,      /* the kernel could not tell all (ENOBUFS): anything may have changed */
 };
 struct local_event {
@@ -263,7 +271,7 @@ struct local_kernel_ops {
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
-    /* The same for one frontend: its elements of the sets ALL, FROM, SNAT and SLOT, and the VIP's;
+    /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the VIP's;
      * needs no more than a few requests.  Leftovers that no transaction of ours makes may not be
      * found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or that
      * everybody may come to.  They make a change fail with ERR_CONFLICT again;
@@ -326,14 +334,14 @@ struct local_kernel_ops {
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */
+    /* ERR_INVALID: it cannot (LOCAL_CT_NONE). */
     int (*connections_delete)(struct local_kernel *k, const struct local_connection *gone, size_t n,
                               unsigned *ret_n, struct err *err);
 
     /* "net.ipv4.ip_forward": its number; ERR_NOT_FOUND: this kernel has none of the name. */
     int (*sysctl_read)(struct local_kernel *k, const char *name, int64_t *ret, struct err *err);
     int (*sysctl_write)(struct local_kernel *k, const char *name, int64_t value, struct err *err);
-    /* ERR_INVALID: "this kernel has no IPVS (module ip_vs); mode nft works without"; ERR_AUTH: it
-     * has, and we may not. */
+    /* ERR_INVALID: LOCAL_IPVS_NONE; ERR_AUTH: it has, and we may not. */
     int (*ipvs_look)(struct local_kernel *k, struct err *err);
     /* All virtual services but those by firewall mark, without their destinations, in no order. */
     int (*ipvs_services)(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,

@@ -68,13 +68,17 @@ int local_nft_error(struct err *err, int error, const char *what, const char *wo
     case ESRCH:
         return err_set(err, ERR_CONFLICT, "somebody else changed %s (%s%s%s)", what,
                        strerror(error), colon, words);
-    case ENFILE:
-        return err_set(err, ERR_INVALID, "nft set full: no room for %s (%s)", what,
-                       strerror(error));
+    case ENFILE: /* a set with a size; ours have none */
+    case ENOSPC:
+    case E2BIG:
+        return err_set(err, ERR_INVALID,
+                       "nft set full: no room for %s (%s); others made the set with a size, or it "
+                       "has more elements than this kernel allows",
+                       what, strerror(error));
     case EOPNOTSUPP:
     case EAFNOSUPPORT:
     case EPROTONOSUPPORT:
-        return err_set(err, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)");
+        return err_set(err, ERR_INVALID, LOCAL_NFT_NONE);
     default:
         return err_set(err, local_nl_code(error), "nft: %s: %s%s%s", what, strerror(error), colon,
                        words);

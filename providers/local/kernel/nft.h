@@ -32,6 +32,20 @@ struct local_nft_refusal {
  * error of this function. */
 int local_nft_send(struct local_nl *nl, const struct local_nl_buf *b, uint32_t last,
                    struct local_nft_refusal *ret, struct err *err) _warn_unused_;
+/* Modules of nf_tables without which our table cannot be made, one bit for each. */
+#define LOCAL_NFT_MODULES 6
+struct local_nft_lacks {
+    bool lacks[LOCAL_NFT_MODULES];
+};
+/* Notes the module that a refusal is about, if it is about one. */
+void local_nft_lacks_note(struct local_nft_lacks *l, const struct local_nl_buf *b,
+                          const struct local_nl_ack *ack);
+bool local_nft_lacks_some(const struct local_nft_lacks *l);
+/* "this kernel has not all of nf_tables: modprobe nft_numgen (CONFIG_NFT_NUMGEN)"; all are named
+ * when none is noted.  Always fails. */
+int local_nft_lacks_say(const struct local_nft_lacks *l, struct err *err);
+#define LOCAL_NFT_NONE                                                                             \
+    "this kernel has no nf_tables (module nf_tables): modprobe nf_tables (CONFIG_NF_TABLES_INET)"
 /* Makes an error of errno.  `what` is what was asked for; `words` are the kernel's, or
  * "".  Always fails. */
 int local_nft_error(struct err *err, int error, const char *what, const char *words);

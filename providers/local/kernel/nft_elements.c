@@ -55,7 +55,7 @@ static void put_element(struct nlmsghdr *m, const struct local_nft_element *e, b
     uint8_t bytes[LOCAL_NFT_KEY_MAX], notes[LOCAL_NFT_UDATA_MAX];
     struct nlattr *item = mnl_attr_nest_start(m, NFTA_LIST_ELEM);
     put_value(m, NFTA_SET_ELEM_KEY, bytes, local_nft_key(e, false, bytes));
-    if (e->set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(e->set)) {
         put_value(m, NFTA_SET_ELEM_KEY_END, bytes, local_nft_key(e, true, bytes));
     }
     if (e->set == LOCAL_NFT_SLOT && !key_only) {

@@ -8,7 +8,12 @@
 
 static const uint16_t sizes[] = {4, 16, 64, 256};
 
-#define FIRST_MAP 5 /* behind scope, vip, all, from, snat */
+#define FIRST_MAP 6 /* behind scope, vip, all, from, also, snat */
+
+bool local_nft_has_ranges(enum local_nft_set set)
+{
+    return set == LOCAL_NFT_FROM || set == LOCAL_NFT_ALSO;
+}
 
 static uint8_t addr_len(const struct local_nft_set_info *s)
 {
@@ -17,7 +22,7 @@ static uint8_t addr_len(const struct local_nft_set_info *s)
 
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret)
 {
-    static const char *const names[] = {"scope", "vip", "all", "from", "snat"};
+    static const char *const names[] = {"scope", "vip", "all", "from", "also", "snat"};
     unsigned at = i % LOCAL_NFT_SETS_HALF;
     *ret = (struct local_nft_set_info){.v6 = i >= LOCAL_NFT_SETS_HALF};
     unsigned family = ret->v6 ? 6 : 4;
@@ -45,7 +50,7 @@ static bool families_fit(const struct local_nft_element *e)
     if (len != 4 && len != 16) {
         return false;
     }
-    if (e->set == LOCAL_NFT_FROM || e->set == LOCAL_NFT_SCOPE) {
+    if (local_nft_has_ranges(e->set) || e->set == LOCAL_NFT_SCOPE) {
         return e->net.addr.len == len && e->net.prefix <= 8 * len;
     }
     return e->set != LOCAL_NFT_SLOT || e->target.len == len;
@@ -105,7 +110,7 @@ size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[L
 {
     uint8_t *at = out;
     struct ip_addr end = {0};
-    if (e->set == LOCAL_NFT_SCOPE || e->set == LOCAL_NFT_FROM) {
+    if (e->set == LOCAL_NFT_SCOPE || local_nft_has_ranges(e->set)) {
         end = last ? ip_net_last(&e->net) : e->net.addr;
     }
     if (e->set == LOCAL_NFT_SCOPE) {
@@ -123,7 +128,7 @@ size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[L
     *at = e->id.protocol;
     at += 4;
     put_port(&at, e->id.port);
-    if (e->set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(e->set)) {
         put_addr(&at, &end);
     } else if (e->set == LOCAL_NFT_SLOT) {
         uint32_t slot = e->slot;
@@ -138,6 +143,7 @@ size_t local_nft_key_len(const struct local_nft_set_info *s)
     size_t addr = addr_len(s);
     switch (s->set) {
     case LOCAL_NFT_FROM:
+    case LOCAL_NFT_ALSO:
         return addr + 8 + addr;
     case LOCAL_NFT_ALL:
     case LOCAL_NFT_SNAT:
@@ -209,7 +215,7 @@ bool local_nft_read_key(const struct local_nft_set_info *s, const uint8_t *key, 
     ret->id.protocol = *at;
     at += 4;
     ret->id.port = read_port(&at);
-    if (s->set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(s->set)) {
         const uint8_t *end = last != NULL ? last + (at - key) : at;
         return local_nft_net_of(at, end, len, &ret->net);
     }
@@ -263,7 +269,7 @@ uint32_t local_nft_key_type(const struct local_nft_set_info *s)
     if (s->set == LOCAL_NFT_ALL || s->set == LOCAL_NFT_SNAT) {
         return type;
     }
-    return type << TYPE_BITS | (s->set == LOCAL_NFT_FROM ? addr : TYPE_INTEGER);
+    return type << TYPE_BITS | (local_nft_has_ranges(s->set) ? addr : TYPE_INTEGER);
 }
 
 uint32_t local_nft_value_type(const struct local_nft_set_info *s)
@@ -340,7 +346,7 @@ static void note_key(struct notes *n, const struct local_nft_set_info *s)
     note_daddr(n, 0, s->v6);
     note_expr(n, 1, EXPR_META, (uint32_t[]){META_L4PROTO}, 1);
     note_field(n, 2, PROTO_TH, TH_DPORT);
-    if (s->set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(s->set)) {
         note_field(n, 3, s->v6 ? PROTO_IP6 : PROTO_IP, s->v6 ? IP6_SADDR : IP_SADDR);
     } else if (s->set == LOCAL_NFT_SLOT) {
         /* Also for slots by hash: nft 1.0.6 crashes when it prints a set of typeof jhash. */

@@ -10,7 +10,7 @@
 
 #define LOCAL_NFT_NAME_MAX  16
 #define LOCAL_NFT_KEY_MAX   64 /* the kernel's own limit */
-#define LOCAL_NFT_SETS_HALF 13 /* of one family: scope, vip, all, from, snat and 8 maps of slots */
+#define LOCAL_NFT_SETS_HALF 14 /* of one family: scope, vip, all, from, also, snat, 8 maps */
 #define LOCAL_NFT_SETS      (2 * LOCAL_NFT_SETS_HALF)
 #define LOCAL_NFT_UDATA_MAX 256
 
@@ -23,6 +23,8 @@ struct local_nft_set_info {
 };
 /* The set with this number, 0…LOCAL_NFT_SETS-1: first those of IPv4. */
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret);
+/* Are its elements source ranges of frontends: FROM, ALSO? */
+bool local_nft_has_ranges(enum local_nft_set set);
 /* The set open4 (open6) of layout 1, whose keys are those of FROM: everybody was a range there. */
 void local_nft_old_set_info(bool v6, struct local_nft_set_info *ret);
 /* The number of the set that has this element.  ERR_BUG: no set can have it (families differ, or a

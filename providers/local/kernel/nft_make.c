@@ -29,33 +29,55 @@ void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int refused(const struct local_nft_table_args *args, const struct local_nft_refusal *no,
-                   uint32_t table_seq, struct err *err)
+struct making {
+    const struct local_nl_buf *b;
+    struct local_nft_refusal no; /* the first one */
+    struct local_nft_lacks lacks;
+};
+
+static void hear_refusal(void *arg, const struct local_nl_ack *a)
 {
-    char what[64];
-    snprintf(what, sizeof(what), "table inet %.32s", args->instance);
-    if (no->error == ENOENT && no->seq != table_seq) {
-        return err_set(err, ERR_INVALID,
-                       "this kernel has not all of nf_tables (modules nft_numgen, nft_hash, "
-                       "nft_chain_nat, nft_masq, nft_reject_inet)");
+    struct making *x = arg;
+    local_nft_lacks_note(&x->lacks, x->b, a);
+    if (a->error != 0 && x->no.error == 0) {
+        x->no.error = a->error;
+        x->no.seq = a->seq;
+        snprintf(x->no.text, sizeof(x->no.text), "%s", a->text != NULL ? a->text : "");
     }
-    /* Nothing that a table needs can be missing but the module. */
-    return local_nft_error(err, no->error == ENOENT ? EOPNOTSUPP : no->error, what, no->text);
+}
+
+/* Ends the transaction and sends it.  `makes`: what it names is not there before, so that
+ * ENOENT means that something of nf_tables is missing. */
+static int send_all(struct local_nl *nl, struct local_nl_buf *b, uint32_t last,
+                    const char *instance, bool makes, struct err *err)
+{
+    struct making x = {.b = b};
+    struct local_nl_hear hear = {.ack = hear_refusal, .arg = &x};
+    char what[64];
+    local_nft_ask_ack(b, last);
+    local_nft_batch_end(nl, b);
+    int code = local_nl_talk(nl, b, last, &hear, err);
+    if (code != ERR_OK || x.no.error == 0) {
+        return code;
+    }
+    bool table = x.no.seq == b->first_seq + 1;
+    if (local_nft_lacks_some(&x.lacks) || (makes && x.no.error == ENOENT && !table)) {
+        return local_nft_lacks_say(&x.lacks, err);
+    }
+    snprintf(what, sizeof(what), "table inet %.32s", instance);
+    return local_nft_error(err, makes && x.no.error == ENOENT ? EOPNOTSUPP : x.no.error, what,
+                           x.no.text);
 }
 
 int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err)
 {
     struct local_nl_buf b = {0};
-    struct local_nft_refusal no;
     uint32_t last;
     local_nft_batch_begin(nl, &b);
     local_nft_put_table(nl, &b, args, &last);
-    local_nft_ask_ack(&b, last);
-    local_nft_batch_end(nl, &b);
-    int code = local_nft_send(nl, &b, last, &no, err);
-    uint32_t table_seq = b.first_seq + 1;
+    int code = send_all(nl, &b, last, args->instance, true, err);
     local_nl_buf_done(&b);
-    return code != ERR_OK || no.error == 0 ? code : refused(args, &no, table_seq, err);
+    return code;
 }
 
 /* --- making again ----------------------------------------------------------------------------- */
@@ -121,18 +143,6 @@ static int list_sets(struct local_nl *nl, const char *instance, struct names *re
     return list_names(nl, ret, NFT_MSG_GETSET, err);
 }
 
-static int send_all(struct local_nl *nl, struct local_nl_buf *b, uint32_t last,
-                    const char *instance, struct err *err)
-{
-    struct local_nft_refusal no;
-    char what[64];
-    local_nft_ask_ack(b, last);
-    local_nft_batch_end(nl, b);
-    int code = local_nft_send(nl, b, last, &no, err);
-    snprintf(what, sizeof(what), "table inet %.32s", instance);
-    return code != ERR_OK || no.error == 0 ? code : local_nft_error(err, no.error, what, no.text);
-}
-
 /* Sets of ours that are not there, with their elements: they stand before a rule
  * looks into them. */
 static int add_sets(struct local_nl *nl, const char *instance, const struct names *there,
@@ -164,7 +174,7 @@ static int add_sets(struct local_nl *nl, const char *instance, const struct name
         code = local_nft_put_adds(nl, &b, instance, some, n_some, &last, err);
     }
     if (code == ERR_OK && last != 0) {
-        code = send_all(nl, &b, last, instance, err);
+        code = send_all(nl, &b, last, instance, false, err);
     }
     free(some);
     local_nl_buf_done(&b);
@@ -204,7 +214,7 @@ static int swap_rules(struct local_nl *nl, const struct local_nft_table_args *ar
         }
     }
     local_nft_put_rules(nl, &b, args, &last);
-    code = send_all(nl, &b, last, args->instance, err);
+    code = send_all(nl, &b, last, args->instance, false, err);
     local_nl_buf_done(&b);
     return code;
 }
@@ -224,7 +234,7 @@ static int drop_sets(struct local_nl *nl, const char *instance, const struct nam
         }
     }
     if (last != 0) {
-        code = send_all(nl, &b, last, instance, err);
+        code = send_all(nl, &b, last, instance, false, err);
     }
     local_nl_buf_done(&b);
     return code;

@@ -3,6 +3,7 @@
 #include "providers/local/kernel/nft_ranges.h"
 
 #include "common/base/map.h"
+#include "providers/local/kernel/nft_layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,12 @@
 
 #define KEY_BYTES (IP_TEXT_MAX + 16)
 
+struct range {
+    enum local_nft_set set; /* that has it */
+    struct ip_net net;
+};
 struct list {
-    struct ip_net *items;
+    struct range *items;
     size_t n;
 };
 
@@ -50,10 +55,10 @@ static void key_of(const struct local_frontend_id *id, char key[KEY_BYTES])
     snprintf(key, KEY_BYTES, "%s %u %u", text, (unsigned)id->protocol, (unsigned)id->port);
 }
 
-static size_t find(const struct list *l, const struct ip_net *net)
+static size_t find(const struct list *l, const struct local_nft_element *e)
 {
     size_t i = 0;
-    while (i < l->n && !ip_net_eq(&l->items[i], net)) {
+    while (i < l->n && (l->items[i].set != e->set || !ip_net_eq(&l->items[i].net, &e->net))) {
         i++;
     }
     return i;
@@ -62,7 +67,7 @@ static size_t find(const struct list *l, const struct ip_net *net)
 void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e)
 {
     char key[KEY_BYTES];
-    if (!r->known || e->set != LOCAL_NFT_FROM) {
+    if (!r->known || !local_nft_has_ranges(e->set)) {
         return;
     }
     key_of(&e->id, key);
@@ -71,9 +76,9 @@ void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_ele
         l = xcalloc(1, sizeof(*l));
         map_set(r->of, key, l);
     }
-    if (find(l, &e->net) == l->n) {
+    if (find(l, e) == l->n) {
         l->items = xrealloc(l->items, (l->n + 1) * sizeof(*l->items));
-        l->items[l->n++] = e->net;
+        l->items[l->n++] = (struct range){e->set, e->net};
     }
 }
 
@@ -82,7 +87,7 @@ static void take_away(struct local_nft_ranges *r, const struct local_nft_element
     char key[KEY_BYTES];
     key_of(&e->id, key);
     struct list *l = map_get(r->of, key);
-    size_t i = l == NULL ? 0 : find(l, &e->net);
+    size_t i = l == NULL ? 0 : find(l, e);
     if (l == NULL || i == l->n) {
         return;
     }
@@ -103,7 +108,7 @@ void local_nft_ranges_follow(struct local_nft_ranges *r, const char *instance,
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        if (changes[i].del && changes[i].e.set == LOCAL_NFT_FROM) {
+        if (changes[i].del && local_nft_has_ranges(changes[i].e.set)) {
             take_away(r, &changes[i].e);
         }
     }
@@ -121,7 +126,7 @@ void local_nft_ranges_each(const struct local_nft_ranges *r, const struct local_
     key_of(id, key);
     const struct list *l = r->known ? map_get(r->of, key) : NULL;
     for (size_t i = 0; l != NULL && i < l->n; i++) {
-        struct local_nft_element e = {.set = LOCAL_NFT_FROM, .id = *id, .net = l->items[i]};
+        struct local_nft_element e = {.set = l->items[i].set, .id = *id, .net = l->items[i].net};
         each(arg, &e);
     }
 }

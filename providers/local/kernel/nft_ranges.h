@@ -25,7 +25,7 @@ void local_nft_ranges_forget(struct local_nft_ranges *r);
 void local_nft_ranges_begin(struct local_nft_ranges *r, const char *instance, uint32_t generation);
 bool local_nft_ranges_count(const struct local_nft_ranges *r, const char *instance,
                             uint32_t generation);
-/* An element of the set LOCAL_NFT_FROM; others are ignored. */
+/* An element of the sets LOCAL_NFT_FROM and LOCAL_NFT_ALSO; others are ignored. */
 void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e);
 /* A transaction of our own is done in this table. */
 void local_nft_ranges_follow(struct local_nft_ranges *r, const char *instance,

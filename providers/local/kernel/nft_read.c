@@ -196,7 +196,7 @@ int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn 
 
 /* --- one frontend ----------------------------------------------------------------------------- */
 
-#define FIRST_ROUND (LOCAL_NFT_SETS_HALF - 2) /* all of a family but the scope and the ranges */
+#define FIRST_ROUND (LOCAL_NFT_SETS_HALF - 3) /* all of a family but the scope and the ranges */
 #define SLOTS_MAX   256
 
 struct reading {
@@ -271,7 +271,7 @@ static int first_round(struct reading *r, struct err *err)
         struct local_nft_set_info set;
         struct nlattr *list;
         local_nft_set_info((v6 ? LOCAL_NFT_SETS_HALF : 0) + i, &set);
-        if (set.set == LOCAL_NFT_SCOPE || set.set == LOCAL_NFT_FROM) {
+        if (set.set == LOCAL_NFT_SCOPE || local_nft_has_ranges(set.set)) {
             continue;
         }
         r->of[n++] = (struct listing){.set = set, .each = keep_first, .arg = r};
@@ -353,7 +353,7 @@ static int list_ranges(struct reading *r, struct err *err)
     for (unsigned i = 0; i < LOCAL_NFT_SETS && code == ERR_OK; i++) {
         struct listing l = {.each = keep_range, .arg = r->ranges};
         local_nft_set_info(i, &l.set);
-        if (l.set.set == LOCAL_NFT_FROM) {
+        if (local_nft_has_ranges(l.set.set)) {
             code = dump(r->nl, r->instance, &l, err);
         }
     }

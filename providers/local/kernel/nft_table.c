@@ -82,6 +82,7 @@ static uint32_t set_flags(const struct local_nft_set_info *s)
     case LOCAL_NFT_SCOPE:
         return NFT_SET_INTERVAL;
     case LOCAL_NFT_FROM:
+    case LOCAL_NFT_ALSO:
         return NFT_SET_INTERVAL | NFT_SET_CONCAT;
     case LOCAL_NFT_SLOT:
         return NFT_SET_MAP;
@@ -112,7 +113,7 @@ static void make_set(struct make *k, unsigned i)
         local_nl_put_be32(m, NFTA_SET_DATA_TYPE, local_nft_value_type(s));
         local_nl_put_be32(m, NFTA_SET_DATA_LEN, addr + 4);
     }
-    if (s->set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(s->set)) {
         put_parts(m, (uint32_t[]){addr, 1, 2, addr}, 4);
     }
     mnl_attr_put(m, NFTA_SET_USERDATA, local_nft_set_notes(s, notes), notes);
@@ -265,13 +266,13 @@ static void mark_rule(struct make *k, const char *chain, bool v6)
     end_rule(k, &r);
 }
 
-/* A packet whose frontend, and with FROM its source, is in the set continues. */
+/* A packet whose frontend, and with FROM and ALSO its source, is in the set continues. */
 static void open_rule(struct make *k, bool v6, enum local_nft_set set)
 {
     struct local_nft_rule r = begin_rule(k, "tt_guard");
     only_family(&r, v6);
     unsigned word = load_frontend(&r, v6);
-    if (set == LOCAL_NFT_FROM) {
+    if (local_nft_has_ranges(set)) {
         load_addr(&r, v6, true, word);
     }
     lookup(k, &r, v6, set, false);
@@ -291,6 +292,7 @@ static void guard_family(struct make *k, bool v6)
     mark_rule(k, "tt_guard", v6);
     open_rule(k, v6, LOCAL_NFT_ALL);
     open_rule(k, v6, LOCAL_NFT_FROM);
+    open_rule(k, v6, LOCAL_NFT_ALSO);
 }
 
 /* The rest goes to a VIP without an open frontend. */

@@ -357,7 +357,7 @@ static int open_nft(struct real_kernel *r, struct err *err)
     uint32_t generation;
     int code = local_nl_open(&r->nft, NETLINK_NETFILTER, &r->nft_tally, err);
     if (code == ERR_INVALID) {
-        return err_set(err, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)");
+        return err_set(err, ERR_INVALID, LOCAL_NFT_NONE);
     }
     return code != ERR_OK ? code : local_nft_generation(&r->nft, &generation, err);
 }

@@ -27,6 +27,23 @@ static int refused(struct err *err, int error, const char *what)
     return err_set(err, local_nl_code(error), "%s: %s", what, strerror(error));
 }
 
+/* An address of IPv6 is refused with EACCES where the sysctl says so, and with others where
+ * the kernel has none. */
+static bool no_ipv6(struct err *err, int error, int link, const struct ip_addr *addr)
+{
+    char text[IP_TEXT_MAX], name[IF_NAMESIZE] = "";
+    if (addr->len != 16 || (error != EACCES && error != EOPNOTSUPP && error != EAFNOSUPPORT)) {
+        return false;
+    }
+    ip_format(addr, text);
+    (void)if_indextoname((unsigned)link, name); /* the sentence is fine without */
+    (void)err_set(err, ERR_TRANSIENT,
+                  "%s: IPv6 is off on %s (sysctl -w net.ipv6.conf.%s.disable_ipv6=0; a kernel "
+                  "without IPv6 was started with ipv6.disable=1)",
+                  text, name, name);
+    return true;
+}
+
 /* Sends one request that lists something, and hands each message to `each`. */
 static int list(struct local_nl *nl, struct local_nl_buf *b,
                 void (*each)(void *arg, const struct nlmsghdr *m), void *arg, struct err *err)
@@ -109,6 +126,7 @@ static void keep_link(void *arg, const struct nlmsghdr *m)
                                              mnl_attr_get_payload_len(name)),
         .up = (i->ifi_flags & IFF_UP) != 0 && (i->ifi_flags & IFF_LOWER_UP) != 0,
         .loopback = (i->ifi_flags & IFF_LOOPBACK) != 0,
+        .mtu = local_nl_u32(at.at[IFLA_MTU]),
     };
     if (i->ifi_type == ARPHRD_ETHER && mac != NULL &&
         mnl_attr_get_payload_len(mac) == sizeof(link.mac)) {
@@ -229,7 +247,7 @@ int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c,
         return code;
     }
     ip_format(&c->addr, text);
-    return refused(err, error, text);
+    return no_ipv6(err, error, c->link, &c->addr) ? ERR_TRANSIENT : refused(err, error, text);
 }
 
 /* --- neighbours ------------------------------------------------------------------------------- */
@@ -325,7 +343,9 @@ int local_rtnl_addrs_change(struct local_nl *nl, const struct local_held_addr *i
         if (codes[i] != ERR_OK && first == ERR_OK) {
             char text[IP_TEXT_MAX];
             ip_format(&items[i].addr, text);
-            first = refused(err, error, text);
+            bool off = no_ipv6(err, error, items[i].link, &items[i].addr);
+            first = off ? ERR_TRANSIENT : refused(err, error, text);
+            codes[i] = first;
         }
     }
     return first;

@@ -241,6 +241,7 @@ static void hear_rtnl(struct hearing *h, const struct nlmsghdr *m)
     case RTM_DELADDR:
         hear_addr(h, m);
         return;
+    case RTM_NEWADDR: /* a network may be new */
     case RTM_NEWLINK:
     case RTM_DELLINK:
         if (!h->link_told) {

@@ -299,12 +299,13 @@ bool local_front_same_slots(const struct local_front *a, const struct local_fron
 
 bool local_front_is_open(const struct local_front *f)
 {
-    return f->all || f->n_open > 0;
+    return f->all || f->n_open > 0 || f->n_also > 0;
 }
 
 bool local_front_same_open(const struct local_front *a, const struct local_front *b)
 {
-    bool same = a->all == b->all && a->n_open == b->n_open && a->snat == b->snat;
+    bool same =
+        a->all == b->all && a->n_open == b->n_open && a->n_also == b->n_also && a->snat == b->snat;
 
     for (size_t i = 0; same && i < a->n_open; i++) {
         same = local_net_cmp(&a->open[i], &b->open[i]) == 0;

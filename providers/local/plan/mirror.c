@@ -540,5 +540,6 @@ struct local_front local_front_copy(struct arena *a, const struct local_front *f
                           ? NULL
                           : arena_memdup(a, f->ipvs.reals, f->ipvs.n_reals * sizeof *f->ipvs.reals);
     copy.open = f->n_open == 0 ? NULL : arena_memdup(a, f->open, f->n_open * sizeof *f->open);
+    copy.also = f->n_also == 0 ? NULL : arena_memdup(a, f->also, f->n_also * sizeof *f->also);
     return copy;
 }

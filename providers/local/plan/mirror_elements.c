@@ -27,6 +27,11 @@ static void add_front(struct elements *x, const struct local_front *f)
         e.net = f->open[i];
         add(x, &e);
     }
+    e.set = LOCAL_NFT_ALSO;
+    for (size_t i = 0; i < f->n_also; i++) {
+        e.net = f->also[i];
+        add(x, &e);
+    }
     if (f->snat) {
         add(x, &(struct local_nft_element){.set = LOCAL_NFT_SNAT, .id = f->id});
     }

@@ -2,8 +2,8 @@
 /* mirror_fronts.c: frontends of one address in one block (mirror_fronts.h).
  *
  * Behind the head of a frontend come its m slots (length of the address, or 0: none; address;
- * port), then its source ranges, sorted (address, prefix).  Slots change in their places;
- * everything else moves what is behind it. */
+ * port), then its source ranges, sorted (address, prefix), and those that stand in for others
+ * while they change.  Slots change in their places; everything else moves what is behind it. */
 #include "providers/local/plan/mirror_fronts.h"
 
 #include <stdlib.h>
@@ -12,9 +12,10 @@
 struct head {
     struct local_ipvs_front *ipvs; /* heap; NULL: IPVS has nothing */
     uint16_t port;
-    uint16_t m;
     uint16_t n_open;
+    uint16_t n_also;
     uint8_t protocol;
+    uint8_t size : 4; /* 0: it has no slots; else they are 2 to the power of size - 1 */
     bool hash : 1;
     bool snat : 1;
     bool all : 1;
@@ -30,14 +31,19 @@ static size_t range_size(const struct mirror_fronts *x)
     return x->len + 1u;
 }
 
+static uint16_t slots_of(const struct head *h)
+{
+    return h->size == 0 ? 0 : (uint16_t)(1u << (h->size - 1));
+}
+
 static size_t ranges_at(const struct mirror_fronts *x, size_t at, const struct head *h)
 {
-    return at + sizeof *h + h->m * slot_size(x);
+    return at + sizeof *h + slots_of(h) * slot_size(x);
 }
 
 static size_t end_of(const struct mirror_fronts *x, size_t at, const struct head *h)
 {
-    return ranges_at(x, at, h) + h->n_open * range_size(x);
+    return ranges_at(x, at, h) + ((size_t)h->n_open + h->n_also) * range_size(x);
 }
 
 static struct head head_at(const struct mirror_fronts *x, size_t at)
@@ -114,7 +120,8 @@ static bool drop_if_empty(struct mirror_fronts *x, size_t at)
 {
     struct head h = head_at(x, at);
 
-    if (h.m != 0 || h.n_open != 0 || h.all || h.snat || (h.ipvs != NULL && h.ipvs->served)) {
+    if (h.size != 0 || h.n_open != 0 || h.n_also != 0 || h.all || h.snat ||
+        (h.ipvs != NULL && h.ipvs->served)) {
         return false;
     }
     ipvs_free(h.ipvs);
@@ -129,15 +136,19 @@ static void set_slots(struct mirror_fronts *x, size_t at, struct head *h, uint16
 {
     size_t first = at + sizeof *h;
 
-    close_gap(x, first, h->m * slot_size(x)); /* the head stays, so that the block is not empty */
-    open_gap(x, first, m * slot_size(x));
-    h->m = m;
+    /* the head stays, so that the block is not empty */
+    close_gap(x, first, slots_of(h) * slot_size(x));
+    h->size = 0;
+    while (slots_of(h) < m) {
+        h->size++;
+    }
+    open_gap(x, first, slots_of(h) * slot_size(x));
     h->hash = hash;
 }
 
 static bool has_slots(const struct mirror_fronts *x, size_t at, const struct head *h)
 {
-    for (unsigned i = 0; i < h->m; i++) {
+    for (unsigned i = 0; i < slots_of(h); i++) {
         if (x->bytes[at + sizeof *h + i * slot_size(x)] != 0) {
             return true;
         }
@@ -161,7 +172,7 @@ static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
                       const struct local_nft_element *e, bool gone)
 {
     static const struct local_nft_element none = {.slot = 0};
-    bool other_map = h->m != e->m || h->hash != e->hash;
+    bool other_map = slots_of(h) != e->m || h->hash != e->hash;
 
     if (other_map && gone) {
         return;
@@ -170,7 +181,7 @@ static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
         /* a frontend is in one map only: its slots of another one went in the same transaction */
         set_slots(x, at, h, e->m, e->hash);
     }
-    if (e->slot < h->m) {
+    if (e->slot < slots_of(h)) {
         put_slot(x, at + sizeof *h + e->slot * slot_size(x), gone ? &none : e);
     }
     if (gone && !has_slots(x, at, h)) {
@@ -188,11 +199,14 @@ static struct ip_net range_at(const struct mirror_fronts *x, size_t at)
     return net;
 }
 
-static void note_open(struct mirror_fronts *x, size_t front, struct head *h,
-                      const struct ip_net *net, bool gone)
+static void note_range(struct mirror_fronts *x, size_t front, struct head *h,
+                       const struct local_nft_element *e, bool gone)
 {
-    size_t at = ranges_at(x, front, h);
-    size_t end = end_of(x, front, h);
+    bool also = e->set == LOCAL_NFT_ALSO;
+    uint16_t *n = also ? &h->n_also : &h->n_open;
+    const struct ip_net *net = &e->net;
+    size_t at = ranges_at(x, front, h) + (also ? h->n_open * range_size(x) : 0);
+    size_t end = at + *n * range_size(x);
     struct ip_net have = {.prefix = 0};
 
     for (; at < end; at += range_size(x)) {
@@ -204,12 +218,12 @@ static void note_open(struct mirror_fronts *x, size_t front, struct head *h,
     bool there = at < end && local_net_cmp(&have, net) == 0;
     if (gone && there) {
         close_gap(x, at, range_size(x));
-        h->n_open--;
+        (*n)--;
     } else if (!gone && !there && net->addr.len == x->len) {
         open_gap(x, at, range_size(x));
         memcpy(x->bytes + at, net->addr.bytes, x->len);
         x->bytes[at + x->len] = net->prefix;
-        h->n_open++;
+        (*n)++;
     }
 }
 
@@ -236,8 +250,8 @@ void mirror_fronts_element(struct mirror_fronts *x, const struct local_nft_eleme
 
     if (e->set == LOCAL_NFT_SLOT) {
         note_slot(x, at, &h, e, gone);
-    } else if (e->set == LOCAL_NFT_FROM) {
-        note_open(x, at, &h, &e->net, gone);
+    } else if (e->set == LOCAL_NFT_FROM || e->set == LOCAL_NFT_ALSO) {
+        note_range(x, at, &h, e, gone);
     } else if (e->set == LOCAL_NFT_ALL) {
         h.all = !gone;
     } else {
@@ -281,7 +295,8 @@ void mirror_fronts_forget(struct mirror_fronts *x)
     for (size_t at = 0; at < x->size;) {
         struct head h = head_at(x, at);
         close_gap(x, at + sizeof h, end_of(x, at, &h) - at - sizeof h);
-        h.m = h.n_open = 0;
+        h.size = 0;
+        h.n_open = h.n_also = 0;
         h.hash = h.snat = h.all = false;
         put_head(x, at, &h);
         if (!drop_if_empty(x, at)) {
@@ -294,9 +309,9 @@ static void open_slots(const struct mirror_fronts *x, struct arena *a, size_t at
                        const struct head *h, struct local_front *f)
 {
     f->hash = h->hash;
-    f->m = h->m;
-    f->slots = h->m == 0 ? NULL : ARENA_ARRAY(a, struct local_dest, h->m);
-    for (unsigned i = 0; i < h->m; i++) {
+    f->m = slots_of(h);
+    f->slots = f->m == 0 ? NULL : ARENA_ARRAY(a, struct local_dest, f->m);
+    for (unsigned i = 0; i < f->m; i++) {
         const unsigned char *from = x->bytes + at + sizeof *h + i * slot_size(x);
         if (from[0] != 0) {
             f->slots[i].addr.len = from[0];
@@ -317,6 +332,17 @@ static void open_ipvs(struct arena *a, const struct head *h, struct local_front 
     }
 }
 
+static struct ip_net *open_ranges(const struct mirror_fronts *x, struct arena *a, size_t at,
+                                  uint16_t n)
+{
+    struct ip_net *nets = n == 0 ? NULL : ARENA_ARRAY(a, struct ip_net, n);
+
+    for (size_t i = 0; i < n; i++) {
+        nets[i] = range_at(x, at + i * range_size(x));
+    }
+    return nets;
+}
+
 struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct arena *a,
                                        const struct ip_addr *vip)
 {
@@ -332,10 +358,9 @@ struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct are
         open_slots(x, a, at, &h, f);
         open_ipvs(a, &h, f);
         f->n_open = h.n_open;
-        f->open = h.n_open == 0 ? NULL : ARENA_ARRAY(a, struct ip_net, h.n_open);
-        for (size_t i = 0; i < h.n_open; i++) {
-            f->open[i] = range_at(x, ranges_at(x, at, &h) + i * range_size(x));
-        }
+        f->n_also = h.n_also;
+        f->open = open_ranges(x, a, ranges_at(x, at, &h), h.n_open);
+        f->also = open_ranges(x, a, ranges_at(x, at, &h) + h.n_open * range_size(x), h.n_also);
     }
     return fronts;
 }

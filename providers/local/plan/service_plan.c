@@ -79,19 +79,22 @@ static const struct local_front *wanted(const struct emit *e, const struct local
 
 /* ---- changes of elements --------------------------------------------------------------------- */
 
-struct changes {
-    struct local_nft_change *items;
-    size_t n;
-};
-
-static struct changes changes_for(struct emit *e, size_t most)
+struct changes local_changes_for(struct emit *e, size_t most)
 {
     return (struct changes){.items = ARENA_ARRAY(e->a, struct local_nft_change, most + 1)};
 }
 
-static void change(struct changes *c, bool del, struct local_nft_element element)
+void local_change(struct changes *c, bool del, struct local_nft_element element)
 {
     c->items[c->n++] = (struct local_nft_change){.del = del, .e = element};
+}
+
+const struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c)
+{
+    struct local_nft_deed *deed = ARENA_NEW(e->a, struct local_nft_deed);
+
+    *deed = (struct local_nft_deed){.changes = c->items, .n = c->n};
+    return deed;
 }
 
 static struct local_nft_element slot_of(const struct local_front *f, unsigned i)
@@ -120,61 +123,15 @@ static void change_slots(struct changes *c, const struct local_front *from,
     for (unsigned i = 0; from != NULL && i < from->m; i++) {
         bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
         if (!stays && from->slots[i].addr.len != 0) {
-            change(c, true, slot_of(from, i));
+            local_change(c, true, slot_of(from, i));
         }
     }
     for (unsigned i = 0; to != NULL && i < to->m; i++) {
         bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
         if (!stays) {
-            change(c, false, slot_of(to, i));
+            local_change(c, false, slot_of(to, i));
         }
     }
-}
-
-static bool has_net(const struct local_front *f, const struct ip_net *net)
-{
-    for (size_t i = 0; f != NULL && i < f->n_open; i++) {
-        if (local_net_cmp(&f->open[i], net) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Clients allowed by `of` and not by `other`. */
-static void change_nets(struct changes *c, bool del, const struct local_front *of,
-                        const struct local_front *other)
-{
-    if (of != NULL && of->all && !(other != NULL && other->all)) {
-        change(c, del, (struct local_nft_element){.set = LOCAL_NFT_ALL, .id = of->id});
-    }
-    for (size_t i = 0; of != NULL && i < of->n_open; i++) {
-        if (!has_net(other, &of->open[i])) {
-            change(c, del,
-                   (struct local_nft_element){
-                       .set = LOCAL_NFT_FROM, .id = of->id, .net = of->open[i]});
-        }
-    }
-}
-
-static void change_snat(struct changes *c, const struct local_front *from,
-                        const struct local_front *to)
-{
-    bool had = from != NULL && from->snat;
-    bool has = to != NULL && to->snat && local_front_is_open(to);
-    const struct local_front *f = has ? to : from;
-
-    if (had != has) {
-        change(c, had, (struct local_nft_element){.set = LOCAL_NFT_SNAT, .id = f->id});
-    }
-}
-
-static const struct local_nft_deed *deed_of(struct emit *e, const struct changes *c)
-{
-    struct local_nft_deed *deed = ARENA_NEW(e->a, struct local_nft_deed);
-
-    *deed = (struct local_nft_deed){.changes = c->items, .n = c->n};
-    return deed;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -257,7 +214,7 @@ static const char *why_filled(struct emit *e, const struct local_front *from,
 /* The comment of a guard changes hands when its Service leaves an address that others share. */
 static void guard(struct emit *e, const struct local_vip_pair *v)
 {
-    struct changes c = changes_for(e, 2);
+    struct changes c = local_changes_for(e, 2);
     struct local_nft_element element = {.set = LOCAL_NFT_VIP, .id = {.vip = v->have.addr}};
     bool both = v->have.guarded && v->want.guarded;
 
@@ -265,17 +222,17 @@ static void guard(struct emit *e, const struct local_vip_pair *v)
         return;
     }
     if (v->have.guarded) {
-        change(&c, true, element);
+        local_change(&c, true, element);
     }
     if (v->want.guarded) {
         element.comment = v->want.comment;
-        change(&c, false, element);
+        local_change(&c, false, element);
     }
     struct lb_op op = LB_OP(.verb = both              ? LB_CHANGE
                                     : v->want.guarded ? LB_CREATE
                                                       : LB_DELETE,
                             .kind = "guard", .shared = true, .name = addr_name(e, &v->have.addr),
-                            .type = &local_nft_type, .why = v->why, .arg = deed_of(e, &c));
+                            .type = &local_nft_type, .why = v->why, .arg = local_deed_of(e, &c));
     if (both) {
         op.fields = ARENA_ARRAY(e->a, struct lb_field, 1);
         op.fields[op.n_fields++] = (struct lb_field){
@@ -298,85 +255,14 @@ static void fill(struct emit *e)
         if (to->m == 0 || (made && local_front_same_slots(from, to))) {
             continue;
         }
-        struct changes c = changes_for(e, (size_t)to->m + (made ? from->m : 0));
+        struct changes c = local_changes_for(e, (size_t)to->m + (made ? from->m : 0));
         change_slots(&c, from, to);
         struct lb_op op =
             LB_OP(.verb = made ? LB_CHANGE : LB_CREATE, .kind = "frontend",
                   .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
-                  .why = why_filled(e, from, to, &e->s->targets[i]), .arg = deed_of(e, &c));
+                  .why = why_filled(e, from, to, &e->s->targets[i]), .arg = local_deed_of(e, &c));
         add_fields(e, &op, made ? from : NULL, to);
         local_emit(e, op);
-    }
-}
-
-static struct ip_net everybody_of(const struct local_front *f)
-{
-    return (struct ip_net){.addr = {.len = f->id.vip.len}};
-}
-
-static void add_range_field(struct emit *e, struct lb_op *op, bool comes, const struct ip_net *net)
-{
-    char text[IP_TEXT_MAX];
-
-    ip_net_format(net, text);
-    const char *range = arena_strdup(e->a, text);
-    op->fields[op->n_fields++] =
-        comes
-            ? (struct lb_field){.path = "sourceRanges", .new_value = LB_VALUE(range)}
-            : (struct lb_field){.path = "sourceRanges", .old_text = range, .new_value = {.op = -1}};
-}
-
-static void add_range_fields(struct emit *e, struct lb_op *op, const struct local_front *from,
-                             const struct local_front *to)
-{
-    size_t most = (from == NULL ? 0 : from->n_open) + to->n_open + 3;
-
-    op->fields = ARENA_ARRAY(e->a, struct lb_field, most);
-    if (to->all && !(from != NULL && from->all)) {
-        const struct ip_net everybody = everybody_of(to);
-        add_range_field(e, op, true, &everybody);
-    }
-    for (size_t i = 0; i < to->n_open; i++) {
-        if (!has_net(from, &to->open[i])) {
-            add_range_field(e, op, true, &to->open[i]);
-        }
-    }
-    if (from != NULL && from->all && !to->all) {
-        const struct ip_net everybody = everybody_of(to);
-        add_range_field(e, op, false, &everybody);
-    }
-    for (size_t i = 0; from != NULL && i < from->n_open; i++) {
-        if (!has_net(to, &from->open[i])) {
-            add_range_field(e, op, false, &from->open[i]);
-        }
-    }
-}
-
-/* New ranges come before old ones go, and both in one transaction. */
-static void open_front(struct emit *e, const struct local_front *to)
-{
-    const struct local_front *from = local_front_of(e->s->have, e->s->n_have, &to->id);
-    bool is_open = from != NULL && local_front_is_open(from);
-
-    if (!local_front_is_open(to) || (is_open && local_front_same_open(from, to))) {
-        return;
-    }
-    struct changes c = changes_for(e, to->n_open + (from == NULL ? 0 : from->n_open) + 3);
-    change_snat(&c, from, to);
-    change_nets(&c, true, from, to);
-    change_nets(&c, false, to, from);
-    struct lb_op op = LB_OP(.verb = is_open ? LB_CHANGE : LB_CREATE, .kind = "source ranges",
-                            .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
-                            .why = is_open ? "its source ranges have changed" : "it has a target",
-                            .arg = deed_of(e, &c));
-    add_range_fields(e, &op, from, to);
-    local_emit(e, op);
-}
-
-static void open_all(struct emit *e)
-{
-    for (size_t i = 0; i < e->s->n_want; i++) {
-        open_front(e, &e->s->want[i]);
     }
 }
 
@@ -477,12 +363,11 @@ static void close_all(struct emit *e)
             (!local_front_is_open(from) && !from->snat)) {
             continue;
         }
-        struct changes c = changes_for(e, from->n_open + 2);
-        change_snat(&c, from, NULL);
-        change_nets(&c, true, from, NULL);
+        struct changes c = local_changes_for(e, from->n_open + from->n_also + 2);
+        local_ranges_close(&c, from);
         local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "source ranges",
                             .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
-                            .why = why_closed(e, to), .arg = deed_of(e, &c)));
+                            .why = why_closed(e, to), .arg = local_deed_of(e, &c)));
     }
 }
 
@@ -509,12 +394,12 @@ static void drop(struct emit *e)
         const struct local_front *to = wanted(e, from);
         bool goes = to == NULL || to->m == 0;
         if (goes && from->m > 0) {
-            struct changes c = changes_for(e, from->m);
+            struct changes c = local_changes_for(e, from->m);
             change_slots(&c, from, NULL);
             local_emit(e,
                        LB_OP(.verb = LB_DELETE, .kind = "frontend",
                              .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
-                             .why = why_closed(e, to), .arg = deed_of(e, &c)));
+                             .why = why_closed(e, to), .arg = local_deed_of(e, &c)));
         }
         /* A datagram has no connection that ends by itself, and a port that is gone keeps none. */
         const struct local_connections_deed *deed = gone_of(e, from, to);
@@ -590,7 +475,9 @@ void local_services_plan(struct lb_plan *plan, const char *instance, enum local_
     phase(plan, items, n, local_ipvs_serve);
     phase(plan, items, n, fill);
     phase(plan, items, n, local_ipvs_fill);
-    phase(plan, items, n, open_all);
+    phase(plan, items, n, local_ranges_open);
+    phase(plan, items, n, local_ranges_narrow);
+    phase(plan, items, n, local_ranges_complete);
     phase(plan, items, n, hold);
     phase(plan, items, n, announce);
     phase(plan, items, n, local_ipvs_quiet);

@@ -6,6 +6,9 @@
  *   FILL      the guard of the address, whose comment says from then on whose it is, and targets of
  *             new and changed frontends
  *   OPEN      who may come, the source address: now the port answers, if the address is held
+ *   NARROW    old source ranges go, and those come that overlap them.  For a moment the kernel finds
+ *             neither, so that the new ones stand in the set ALSO from OPEN on
+ *   COMPLETE  ranges of the set ALSO go
  *   HOLD      the address becomes this machine's: never without its guard
  *   ANNOUNCE  neighbours and routing daemons hear of it
  *   QUIET     destinations that go get weight 0: open connections continue

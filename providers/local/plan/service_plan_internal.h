@@ -22,6 +22,23 @@ const char *local_emit_front_name(struct emit *e, const struct local_frontend_id
 const struct local_front *local_front_of(const struct local_front *fronts, size_t n,
                                          const struct local_frontend_id *id);
 
+/* Changes of elements that are being put together for one operation. */
+struct changes {
+    struct local_nft_change *items;
+    size_t n;
+};
+/* Room for `most` of them, in the plan's arena. */
+struct changes local_changes_for(struct emit *e, size_t most);
+void local_change(struct changes *c, bool del, struct local_nft_element element);
+const struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c);
+
+/* Phases of ranges_plan.c. */
+void local_ranges_open(struct emit *e);
+void local_ranges_narrow(struct emit *e);
+void local_ranges_complete(struct emit *e);
+/* Nobody may come any more. */
+void local_ranges_close(struct changes *c, const struct local_front *from);
+
 /* Phases of ipvs_plan.c. */
 void local_ipvs_own(struct emit *e);
 void local_ipvs_serve(struct emit *e);

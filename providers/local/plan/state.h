@@ -24,6 +24,8 @@ struct local_front {
     bool all;                 /* everybody may come */
     struct ip_net *open;      /* else who may come, sorted */
     size_t n_open;
+    struct ip_net *also; /* the same, while `open` changes; never wanted */
+    size_t n_also;
     bool snat;
     struct local_ipvs_front ipvs;
 };

@@ -6,14 +6,25 @@
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
+/* One that has been told its address: it is looked for before anything else. */
+static const struct tt_service *stands(struct flow_kit *k, const char *annotations)
+{
+    static const struct tt_ingress told = {.hostname = "lb.example.com"};
+    struct tt_service *s = ARENA_NEW(k->a, struct tt_service);
+    *s = *aws_test_object(k->a, annotations, NULL);
+    s->ingress = &told;
+    s->n_ingress = 1;
+    return s;
+}
+
 static const struct tt_service *nlb(struct flow_kit *k)
 {
-    return aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL);
+    return stands(k, "{\"type\":\"nlb\"}");
 }
 
 static const struct tt_service *classic(struct flow_kit *k)
 {
-    return aws_test_object(k->a, NULL, NULL);
+    return stands(k, NULL);
 }
 
 #define ASKS_GROUPS                                                                                \
@@ -560,57 +571,6 @@ static void edit__names_a_group_that_is_not_there__refused_before_the_first_writ
     assert_int_equal(flow_kit_count(k, "elb RegisterInstances"), 1);
 }
 
-/* ---- the lock on groups of nodes ------------------------------------------------------------- */
-
-static void hold__is_given_back_on_every_path(void **state)
-{
-    struct flow_kit *k = *state;
-    struct flow_row rows[] = {{"tag-key", 403, "UnauthorizedOperation no", 1},
-                              {"elb DeregisterInstances", 403, "AccessDenied no", 1},
-                              FLOW_CLASSIC_IS_FINE};
-    k->rows = rows;
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_FORBIDDEN);
-    assert_true(hold_try_alone(k->p->node_groups));
-    assert_true(hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL));
-    k->nodes = "n2";
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_FORBIDDEN);
-    assert_true(hold_try_alone(k->p->node_groups));
-    assert_true(hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL));
-    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_OK);
-    assert_true(hold_try_alone(k->p->node_groups));
-    (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
-}
-
-/* Reads, and deletions that find nothing in the lists, do not wait. */
-static void hold__is_not_needed_to_look(void **state)
-{
-    struct flow_kit *k = *state;
-    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
-    k->rows = rows;
-    assert_int_equal(flow_kit_open(k), TT_OK);
-    assert_true(hold_try_alone(k->p->node_groups));
-    nothing(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k));
-    assert_int_equal(flow_kit_plan(k, classic(k)), TT_OK);
-    assert_int_equal(flow_kit_get(k, classic(k)), TT_OK);
-    (void)flow_kit_explain(k, classic(k));
-    (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
-}
-
-static void hold__cancelled_while_waiting__ends(void **state)
-{
-    struct flow_kit *k = *state;
-    struct flow_row rows[] = {{"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0},
-                              {NULL, 0, NULL, 0}};
-    k->rows = rows;
-    assert_int_equal(flow_kit_open(k), TT_OK);
-    assert_true(hold_try_alone(k->p->node_groups));
-    k->cancels_after = "elb DescribeLoadBalancerAttributes";
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_CANCELLED);
-    (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
-    assert_true(hold_try_alone(k->p->node_groups));
-    (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
-}
-
 UNIT_MAIN(observe)
 {
     const struct CMUnitTest tests[] = {
@@ -641,9 +601,6 @@ UNIT_MAIN(observe)
         FLOW_TEST(edit__own_group_without_tags__gets_them_back),
         FLOW_TEST(deletion__group_without_tags__goes_if_it_was_made_here),
         FLOW_TEST(edit__names_a_group_that_is_not_there__refused_before_the_first_write),
-        FLOW_TEST(hold__is_given_back_on_every_path),
-        FLOW_TEST(hold__is_not_needed_to_look),
-        FLOW_TEST(hold__cancelled_while_waiting__ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,10 @@ struct json_object *stage_rig_doc(struct stage_rig *r, enum azure_kind k, const 
 static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err)
 {
     const struct azure_call_spec *spec = &w->spec;
-    if (r->fail != NULL && r->fail_times > 0 && azure_eq(azure_id_last(spec->id), r->fail)) {
+    bool meant = r->fail != NULL && r->fail_times > 0 && azure_eq(azure_id_last(spec->id), r->fail);
+    if (meant && r->fail_after > 0) {
+        r->fail_after--;
+    } else if (meant) {
         r->fail_times--;
         return err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
     }
@@ -83,19 +86,25 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
 }
 static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, .step = step};
 
+/* The one after them is the retreat. */
+static const struct lb_stage *stage_at(size_t i)
+{
+    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreat;
+}
+
 static int observe(struct lb_sync *s, size_t stage, struct err *err)
 {
     struct stage_rig *r = rig_of(s);
     arm_docs_show(&r->docs, &r->p);
-    r->stage = azure_flow.stages[stage].name;
-    return azure_flow.stages[stage].observe(s, err);
+    r->stage = stage_at(stage)->name;
+    return stage_at(stage)->observe(s, err);
 }
 
 static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct err *err)
 {
     struct stage_rig *r = rig_of(s);
     size_t before = plan->n_ops;
-    int rc = azure_flow.stages[stage].plan(s, plan, err);
+    int rc = stage_at(stage)->plan(s, plan, err);
     r->plan = plan;
     for (size_t i = before; i < plan->n_ops; i++) {
         if (plan->ops[i].verb != LB_KEEP && s->planning) {
@@ -134,6 +143,7 @@ STAGE(10)
 STAGE(11)
 STAGE(12)
 STAGE(13)
+STAGE(14)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -142,6 +152,7 @@ static const struct lb_stage wrapped[] = {
     {"8", NULL, observe_8, plan_8},    {"9", NULL, observe_9, plan_9},
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
+    {"14", NULL, observe_14, plan_14},
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -563,7 +574,8 @@ struct stage_rig *stage_rig_new(void)
     r->p.redirected = map_new(free);
     r->flow = azure_flow;
     r->flow.stages = wrapped;
-    assert_true(azure_flow.n_stages <= ARRAY_LEN(wrapped));
+    r->flow.retreat = &wrapped[azure_flow.n_stages];
+    assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
     r->log = r->events = "";
     r->nobody = NULL;
     r->namespace_labels = "{}";

@@ -36,6 +36,7 @@ struct talk {
     struct turn turns[14];
     int code;
     const char *says; /* part of the message; NULL: none */
+    bool creates;
 };
 
 struct call_kit {
@@ -110,6 +111,10 @@ static void run_talk(struct kit *k, const struct talk *talk)
     struct call_kit c;
     call_open(&c, k, CONFIG);
     call_begin(&c, talk->verb);
+    if (talk->creates) {
+        c.call.spec.creates = true;
+        c.call.spec.if_match = NULL;
+    }
     enum http_next next = azure_call_step(&c.call, &k->req, NULL, &k->err);
     size_t i = 0;
     for (; next == HTTP_SEND && talk->turns[i].method != NULL; i++) {
@@ -350,6 +355,54 @@ static void put__what_fails(void **state)
           {"GET", STATUS, 0, 404, NULL, NULL, NULL}},
          ERR_NOT_FOUND,
          NULL},
+    };
+    run_talks(state, talks, ARRAY_LEN(talks));
+}
+
+/* Between a creation that was lost and its repetition, another writer may add something to
+ * what was made. */
+static void put__creation_without_an_answer__looked_for_before_it_is_repeated(void **state)
+{
+    static const struct talk talks[] = {
+        {"it was never made",
+         AZURE_PUT,
+         {{"PUT", ARM LB V, 0, 0, NULL, NULL, NULL},
+          {"GET", ARM LB V, -500, 404, NULL, NULL, NULL},
+          {"PUT", ARM LB V, 0, 201, NULL, NULL, DOC("Succeeded")}},
+         ERR_OK,
+         NULL,
+         true},
+        {"it stands",
+         AZURE_PUT,
+         {{"PUT", ARM LB V, 0, 503, NULL, NULL, NULL},
+          {"GET", ARM LB V, -500, 200, NULL, NULL, PLAIN}},
+         ERR_CONFLICT,
+         "load balancer lb: it stands now",
+         true},
+        {"the question is lost, too",
+         AZURE_PUT,
+         {{"PUT", ARM LB V, 0, 0, NULL, NULL, NULL},
+          {"GET", ARM LB V, -500, 0, NULL, NULL, NULL},
+          {"GET", ARM LB V, -1000, 404, NULL, NULL, NULL},
+          {"PUT", ARM LB V, 0, 0, NULL, NULL, NULL},
+          {"GET", ARM LB V, -2000, 200, NULL, NULL, PLAIN}},
+         ERR_CONFLICT,
+         "it stands now",
+         true},
+        {"a request that was not taken at all is sent again",
+         AZURE_PUT,
+         {{"PUT", ARM LB V, 0, 429, NULL, NULL, NULL},
+          {"PUT", ARM LB V, -20000, 201, NULL, NULL, DOC("Succeeded")}},
+         ERR_OK,
+         NULL,
+         true},
+        {"a change says with its etag what it expects",
+         AZURE_PUT,
+         {{"PUT", ARM LB V, 0, 0, NULL, NULL, NULL},
+          {"PUT", ARM LB V, -500, 200, NULL, NULL, DOC("Succeeded")}},
+         ERR_OK,
+         NULL,
+         false},
     };
     run_talks(state, talks, ARRAY_LEN(talks));
 }
@@ -636,6 +689,7 @@ UNIT_MAIN(call)
         KIT_TEST(list__settings_nested_deeply__read),
         KIT_TEST(put__three_ways_to_wait),
         KIT_TEST(put__what_fails),
+        KIT_TEST(put__creation_without_an_answer__looked_for_before_it_is_repeated),
         KIT_TEST(delete__ends),
         KIT_TEST(request__what_it_carries),
         KIT_TEST(request__of_two_tenants__carries_both_tokens),

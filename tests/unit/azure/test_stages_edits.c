@@ -7,7 +7,13 @@
 #include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
 
-#define ON_NODES    "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
+#include <limits.h>
+
+#define ON_NODES "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
+#define ON_LB1   "{\"azure-load-balancer-configurations\":\"lb1\"}"
+#define ON_LB1_NODES                                                                               \
+    "{\"azure-load-balancer-configurations\":\"lb1\","                                             \
+    "\"azure-disable-load-balancer-floating-ip\":\"true\"}"
 #define INTERNAL(x) "{\"azure-load-balancer-internal\":\"" x "\"}"
 #define AT(ip)      "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
 
@@ -135,6 +141,73 @@ static void floating_ip__balancer_refused_once__is_served_as_before(void **state
     edit(r, web, NULL);
     succeeded(web);
     same_text("rules", stage_rig_rules(r), "80>20.0.0.1");
+    stage_rig_settled(r);
+}
+
+/* The rule of another Service at the same nodes, and of the same one, stays. */
+static void floating_ip__balancer_refused__shuts_again_what_the_edit_let_in(void **state)
+{
+    static const char *const other =
+        "\"ports\":[{\"name\":\"a\",\"port\":81,\"protocol\":\"TCP\",\"nodePort\":30081}]";
+    static const struct {
+        const char *before, *after;
+    } rows[] = {
+        {ON_LB1_NODES, ON_LB1},
+        {ON_LB1, ON_LB1_NODES},
+    };
+    static const int codes[] = {ERR_INVALID, ERR_QUOTA, ERR_FORBIDDEN};
+    for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(codes); i++) {
+        const size_t row = i / ARRAY_LEN(codes);
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        stage_rig_two_balancers(r);
+        stage_rig_add_node(r, "vm-0", "10.0.1.0");
+        struct rig_service *web = stage_rig_add(r, "web", rows[row].before, NULL);
+        struct rig_service *api = stage_rig_add(r, "api", ON_LB1_NODES, other);
+        stage_rig_run(r);
+        succeeded(api);
+        const char *stood = stage_rig_rules(r);
+        web->annotations = rows[row].after;
+        web->verb = TT_VERB_ENSURE;
+        r->fail = "lb1";
+        r->fail_times = UINT_MAX; /* also when half of the batch is tried alone */
+        r->fail_code = codes[i % ARRAY_LEN(codes)];
+        r->fail_message = "no";
+        stage_rig_run(r);
+        same_text("message", web->message, "load balancer lb1: no");
+        assert_int_equal(web->code, codes[i % ARRAY_LEN(codes)]);
+        same_text("rules", stage_rig_rules(r), stood);
+        succeeded(api);
+        r->fail_times = 0;
+        edit(r, web, rows[row].after);
+        succeeded(web);
+        stage_rig_settled(r);
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
+/* The balancer sends traffic to the new place, and the group's second write is refused: what it
+ * needs there stays. */
+static void floating_ip__second_write_of_the_group_refused__stays_open(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
+    stage_rig_run(r);
+    web->annotations = NULL;
+    web->verb = TT_VERB_ENSURE;
+    r->fail = "nsg";
+    r->fail_after = 1;
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    r->fail_message = "no";
+    stage_rig_run(r);
+    same_text("message", web->message, "network security group nsg: no");
+    same_text("rules", stage_rig_rules(r), "30080>10.0.1.0 80>20.0.0.1");
+    edit(r, web, NULL);
+    succeeded(web);
     stage_rig_settled(r);
 }
 
@@ -351,6 +424,8 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(unproven__a_node_comes__joins_what_stands),
         RIG_TEST(unreadable_address__of_what_was_made_here__refused),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
+        RIG_TEST(floating_ip__balancer_refused__shuts_again_what_the_edit_let_in),
+        RIG_TEST(floating_ip__second_write_of_the_group_refused__stays_open),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),

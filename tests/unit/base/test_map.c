@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/base/hash.h"
 #include "common/base/map.h"
@@ -192,6 +195,30 @@ static void hash_bytes__siphash_vectors__known_values(void **state)
     assert_true(hash_seed() != hash_seed());
 }
 
+static int getrandom_calls;
+
+/* In place of the C library's. */
+ssize_t getrandom(void *to, size_t n, unsigned flags)
+{
+    getrandom_calls++;
+    return syscall(SYS_getrandom, to, n, flags);
+}
+
+/* A map in a sync costs no system call: one thousand seeds, and the kernel is asked once at most. */
+static void hash_seed__many__all_differ_and_the_kernel_is_asked_once(void **state)
+{
+    uint64_t seeds[1000];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+        seeds[i] = hash_seed();
+        for (size_t k = 0; k < i; k++) {
+            assert_true(seeds[k] != seeds[i]);
+        }
+    }
+    assert_in_range(getrandom_calls, 0, 1);
+}
+
 static void str_set__make__sorted_and_unique(void **state)
 {
     struct arena *a = *state;
@@ -291,6 +318,7 @@ UNIT_MAIN(map)
         cmocka_unit_test(map__many_keys__all_found),
         cmocka_unit_test(map__random_changes__as_an_array_says),
         cmocka_unit_test(hash_bytes__siphash_vectors__known_values),
+        cmocka_unit_test(hash_seed__many__all_differ_and_the_kernel_is_asked_once),
         cmocka_unit_test(hash_quick__lengths_seeds_and_each_byte__count),
         cmocka_unit_test(str_set__make__sorted_and_unique),
         cmocka_unit_test(str_set__algebra__merge_rules),

@@ -70,6 +70,23 @@ static void utf8__invalid_bytes__refused(void **state)
     assert_true(str_is_utf8("a\xC3\xA9\0z", 5));
 }
 
+/* Eight bytes are looked at together where there are as many. */
+static void str_is_utf8__bad_byte_anywhere__found(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 40; n++) {
+        for (size_t i = 0; i < n; i++) {
+            char text[42];
+            memset(text, 'x', sizeof text);
+            assert_true(str_is_utf8(text, n));
+            text[i] = '\xC3';
+            assert_false(str_is_utf8(text, n));
+            text[i + 1] = '\xA9';
+            assert_int_equal(str_is_utf8(text, n), i + 1 < n);
+        }
+    }
+}
+
 static void unicode_classes__edges__as_go(void **state)
 {
     (void)state;
@@ -222,6 +239,7 @@ UNIT_MAIN(str_quote)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8__edges_of_every_length__round_trip),
         cmocka_unit_test(utf8__invalid_bytes__refused),
+        cmocka_unit_test(str_is_utf8__bad_byte_anywhere__found),
         cmocka_unit_test(unicode_classes__edges__as_go),
         cmocka_unit_test(str_append_go_quoted__recorded_from_go__equal),
         cmocka_unit_test(str_append_json_quoted__characters__escaped),

@@ -62,6 +62,7 @@ struct stand {
     const char *(*patched)(const char *target); /* the same for a PATCH */
     struct stand_refusal refusals[8];
     size_t n_refusals;
+    int patches_in_call; /* of Services, when the provider said that one serves; the test's */
 };
 
 /* Without objects; lists count as complete. */

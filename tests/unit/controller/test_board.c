@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -261,6 +263,26 @@ static void board__batches__are_there_while_they_are_processed(void **state)
     assert_int_equal(at->view.n_batches, 0);
 }
 
+#define MANY 1000
+
+/* One block for each Service that is well.  A sanitizer's malloc counts nothing here. */
+static void board__many_that_are_well__few_bytes_each(void **state)
+{
+    struct at *at = *state;
+    size_t before = mallinfo2().uordblks;
+    char key[32];
+
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(key, sizeof key, "default/s%05u", i);
+        board_begin(at->board, key, "ensure");
+        board_end(at->board, key,
+                  &(struct board_end){.state = BOARD_READY, .took_ms = 5, .delay_ms = -1});
+    }
+    size_t bytes = (mallinfo2().uordblks - before) / MANY;
+    assert_in_range(bytes, 0, 64 + 20); /* with its place in the table */
+    print_message("# a row: %zu bytes\n", bytes);
+}
+
 UNIT_MAIN(board)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +299,8 @@ UNIT_MAIN(board)
         cmocka_unit_test_setup_teardown(board__long_texts__are_cut_between_characters, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(board__service_that_is_gone__has_no_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(board__many_that_are_well__few_bytes_each, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(board__batches__are_there_while_they_are_processed, set_up,
                                         tear_down),
     };

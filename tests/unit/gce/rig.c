@@ -276,6 +276,11 @@ static void result_again(struct tt_result *res, int64_t after_ms)
     res->again_ms = after_ms;
 }
 
+static void result_serves(struct tt_result *res)
+{
+    res->served++;
+}
+
 /* The rig's API server has none of the kinds that are listed. */
 static int32_t host_kube_each(struct tt_host_ctx *ctx, const struct tt_call *call,
                               const struct tt_kube_ref *ref, const char *selector,
@@ -329,6 +334,7 @@ void rig_fill_host(struct rig *r)
         .result_own = result_own,
         .kube_each = host_kube_each,
         .result_again = result_again,
+        .result_serves = result_serves,
         .report_finding = host_finding,
     };
     rig_fill_metrics(r);

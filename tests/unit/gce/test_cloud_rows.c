@@ -174,7 +174,8 @@ static void address__E1__rule_cannot_be_made_again__address_is_held_for_the_next
     ok(r);
     const char *ip = rule_member(r, "IPAddress");
     rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":81,\"protocol\":\"TCP\"}]}}");
-    rig_fault(r, "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},\"count\":0,"
+    /* the first one is the question whether it may be made (docs/adr/0049-asked-before.md) */
+    rig_fault(r, "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},\"from\":2,\"count\":0,"
                  "\"do\":\"refuse\",\"status\":403}");
     assert_int_not_equal(rig_ensure(r, "web")->code, TT_OK);
     assert_true(has_address(r, rig_lb_name(r, "web")));

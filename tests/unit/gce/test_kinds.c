@@ -154,6 +154,8 @@ static int64_t planned(const char *plan)
     return from != NULL && strstr(from, "reservation is given back") != NULL ? sum + 1 : sum;
 }
 
+#define QUESTIONS 1 /* may the rule be made that stands? (docs/adr/0049-asked-before.md) */
+
 static void flip__planned__names_the_interruption_and_all_that_is_done(void **state)
 {
     (void)state;
@@ -176,7 +178,7 @@ static void flip__planned__names_the_interruption_and_all_that_is_done(void **st
             rig_forget(r);
             ensure(r, pair[1]->name);
             if (strstr(text, "Traffic stops") == NULL ||
-                planned(text) != (int64_t)rig_mutations(r)) {
+                planned(text) + QUESTIONS != (int64_t)rig_mutations(r)) {
                 fail_msg("%s to %s: %u mutations\n%s", pair[0]->name, pair[1]->name,
                          rig_mutations(r), str_nonnull(strstr(text, "Plan:")));
             }

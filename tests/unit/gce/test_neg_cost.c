@@ -192,6 +192,38 @@ static void gce_node_cache_groups__500_services__one_look_at_each_node(void **st
     gce_node_cache_free(c);
 }
 
+/* Members of target pools: the very same until a node is another one or has another version. */
+static void gce_node_cache_members__same_nodes__made_once(void **state)
+{
+    struct arena *a = *state;
+    struct arena *kept = arena_new();
+    struct gce_node_cache *c = gce_node_cache_new();
+    const struct tt_node *nodes[3];
+    for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+        struct tt_node *n = ARENA_NEW(a, struct tt_node);
+        *n = *kit_node(a, (struct kit_node){.name = arena_printf(a, "n%zu", i), .zone = "r-a"});
+        n->flags = TT_NODE_ELIGIBLE;
+        n->resource_version = "1";
+        nodes[i] = n;
+    }
+    const struct gce_members *first = gce_node_cache_members(c, kept, nodes, 3, "p", "r");
+    assert_int_equal(first->n_ids, 3);
+    for (int i = 0; i < SERVICES; i++) {
+        _cleanup_(arena_freep) struct arena *own = arena_new();
+        assert_ptr_equal(gce_node_cache_members(c, own, nodes, 3, "p", "r"), first);
+    }
+    struct tt_node edited = *nodes[0];
+    edited.resource_version = "2";
+    edited.provider_id = "";
+    nodes[0] = &edited;
+    const struct gce_members *then = gce_node_cache_members(c, kept, nodes, 3, "p", "r");
+    assert_int_equal(then->n_ids, 2);
+    assert_int_equal(then->n_left_out, 1);
+    assert_int_equal(first->n_ids, 3); /* whoever holds it keeps it */
+    arena_free(kept);
+    gce_node_cache_free(c);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t live_bytes(void)
@@ -247,6 +279,7 @@ UNIT_MAIN(neg_cost)
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_membership__500_services_5000_nodes__a_node_costs_one_look_at_each),
         PURE_TEST(gce_node_cache_groups__500_services__one_look_at_each_node),
+        PURE_TEST(gce_node_cache_members__same_nodes__made_once),
         PURE_TEST(gce_neg_mirror__5000_negs_of_25__two_megabytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

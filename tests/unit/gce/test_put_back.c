@@ -3,7 +3,8 @@
  * stood stands again.
  *
  * One request is refused, as a cloud that does not like what is in it does; the undo asks for
- * something else and is taken. */
+ * something else and is taken.  The first insert is the question whether what stands may be made
+ * (docs/adr/0049-asked-before.md): the ones after it are refused. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -31,12 +32,17 @@ static struct rig *start(int nodes, const char *service)
     return r;
 }
 
-static void refuse(struct rig *r, const char *op, int times, int status)
+static void refuse_from(struct rig *r, const char *op, int first, int times, int status)
 {
     rig_fault(r, arena_printf(rig_arena(r),
-                              "{\"match\":{\"op\":\"compute.%s\"},\"count\":%d,\"do\":\"refuse\","
-                              "\"status\":%d}",
-                              op, times, status));
+                              "{\"match\":{\"op\":\"compute.%s\"},\"from\":%d,\"count\":%d,"
+                              "\"do\":\"refuse\",\"status\":%d}",
+                              op, first, times, status));
+}
+
+static void refuse(struct rig *r, const char *op, int times, int status)
+{
+    refuse_from(r, op, strstr(op, ".insert") != NULL ? 2 : 1, times, status);
 }
 
 static void expect_text(const char *text, const char *part)
@@ -151,13 +157,53 @@ static void edit__ports_and_ranges__only_the_ports_come_back(void **state)
     }
 }
 
-/* The right to make rules is gone altogether. */
+/* The right to make what must go first is missing: nothing goes, and the retry asks again. */
+static void edit__may_not_be_made__all_stands(void **state)
+{
+    static const struct {
+        const char *service;
+        const char *edit;
+        const char *op;
+        const char *what;
+    } rows[] = {
+        {"{}", PORTS("8080", "TCP"), "forwardingRules.insert", "forwarding rule"},
+        {"{}", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}", "targetPools.insert",
+         "target pool"},
+        {INTERNAL, PORTS("8080", "TCP"), "forwardingRules.insert", "forwarding rule"},
+        {RBS, PORTS("8080", "TCP"), "forwardingRules.insert", "forwarding rule"},
+        {RBS, PORTS("80", "UDP"), "forwardingRules.insert", "forwarding rule"},
+        {"{}", INTERNAL, "forwardingRules.insert", "forwarding rule"},
+        {INTERNAL,
+         "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":null}}}",
+         "forwardingRules.insert", "forwarding rule"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(6, rows[i].service);
+        const char *before = standing(r);
+        print_message("# row %zu\n", i);
+        rig_edit(r, "web", rows[i].edit);
+        refuse_from(r, rows[i].op, 1, 0, 403);
+        for (int try = 0; try < 2; try++) {
+            const struct tt_result *res = rig_ensure(r, "web");
+            assert_int_equal(res->code, TT_FORBIDDEN);
+            expect_text(res->message,
+                        arena_printf(rig_arena(r), "; the former %s stays", rows[i].what));
+            assert_string_equal(standing(r), before);
+        }
+        rig_no_faults(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        rig_stop(r);
+    }
+}
+
+/* The right to make rules is withdrawn when the old one has gone. */
 static void edit__undo_refused_too__both_causes_told(void **state)
 {
     (void)state;
     struct rig *r = start(6, "{}");
     rig_edit(r, "web", PORTS("8080", "TCP"));
-    refuse(r, "forwardingRules.insert", 0, 403);
+    refuse_from(r, "forwardingRules.insert", 2, 0, 403);
     const struct tt_result *res = rig_ensure(r, "web");
     assert_int_equal(res->code, TT_FORBIDDEN);
     expect_text(res->message,
@@ -174,6 +220,7 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit__new_rule_refused__all_as_before_and_told),
         cmocka_unit_test(edit__pool_of_many_refused__comes_back_with_all),
         cmocka_unit_test(edit__ports_and_ranges__only_the_ports_come_back),
+        cmocka_unit_test(edit__may_not_be_made__all_stands),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),
     };
     return cmocka_run_group_tests_name("put_back", tests, NULL, NULL);

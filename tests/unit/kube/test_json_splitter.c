@@ -490,30 +490,52 @@ static void json_splitter__long_tokens__same_in_chunks_of_any_size(void **state)
 }
 
 /* The fast path leaves every error to the state machine: byte by byte only the latter runs. */
-static void json_splitter__damaged_lists__same_whole_and_byte_by_byte(void **state)
+static void check_damaged(enum kube_kind kind, const char *whole)
 {
     static const char bytes[] = "\"\\{}[],:01-.eEntfa \n\x01\x80\xff";
     struct rng *r = rng_seeded_new(3);
     struct sink s = {.stop_after = -1};
-    struct json_splitter *c = list_cutter(&s, kube_kind_members(KUBE_SERVICE));
-    const char *recorded_text = recorded_body(*state, "149-");
-    size_t n = strlen(recorded_text);
+    struct json_splitter *c = list_cutter(&s, kube_kind_members(kind));
+    size_t n = strlen(whole);
     int refused = 0;
     for (int i = 0; i < 2000; i++) {
         struct arena *a = arena_new();
-        char *text = arena_memdup(a, recorded_text, n + 1);
+        char *text = arena_memdup(a, whole, n + 1);
         for (uint64_t k = rng_below(r, 3); k > 0; k--) {
             text[rng_below(r, n)] = bytes[rng_below(r, sizeof bytes)];
         }
         const char *want = outcome_of(a, c, &s, text, n, 1);
         refused += strstr(want, "byte ") != NULL;
         assert_string_equal(outcome_of(a, c, &s, text, n, n), want);
+        assert_string_equal(outcome_of(a, c, &s, text, n, 100), want);
         arena_free(a);
     }
     assert_in_range(refused, 200, 1800);
     json_splitter_free(c);
     str_buf_done(&s.text);
     rng_free(r);
+}
+
+static void json_splitter__damaged_lists__same_whole_and_byte_by_byte(void **state)
+{
+    check_damaged(KUBE_SERVICE, recorded_body(*state, "149-"));
+}
+
+/* Nearly all of it is dropped: strings of all lengths in arrays, numbers, containers. */
+static void json_splitter__damaged_images__same_whole_and_byte_by_byte(void **state)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    char *x = arena_calloc(*state, 1, 200);
+    memset(x, 'x', 199);
+    str_append(&b, "{\"items\":[{\"metadata\":{\"name\":\"n\"},\"status\":{\"images\":[");
+    for (int i = 0; i < 12; i++) {
+        str_append(&b, i > 0 ? ",{\"names\":[" : "{\"names\":[");
+        str_appendf(&b, "\"%.*s\",\"a\\n%.*s\",\"\"]", i * 17, x, 63 + i, x);
+        str_appendf(&b, ",\"sizeBytes\":%d,\"e\":[{},[],-1.5e3,null]}", i * 12345);
+    }
+    str_append(&b, "],\"nodeInfo\":{\"architecture\":\"amd64\"}},");
+    str_append(&b, "\"spec\":{\"podCIDR\":\"c\"}}]}");
+    check_damaged(KUBE_NODE, b.data);
 }
 
 static void json_splitter__recorded_watches__same_at_every_byte(void **state)
@@ -549,6 +571,7 @@ UNIT_MAIN(json_splitter)
         KUBE_TEST(json_splitter__recorded_lists__same_at_every_byte),
         KUBE_TEST(json_splitter__long_tokens__same_in_chunks_of_any_size),
         KUBE_TEST(json_splitter__damaged_lists__same_whole_and_byte_by_byte),
+        KUBE_TEST(json_splitter__damaged_images__same_whole_and_byte_by_byte),
         KUBE_TEST(json_splitter__recorded_watches__same_at_every_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,8 @@
  *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a ·
  *     settled a
  *
- * Included by test_driver.c, test_driver_room.c and test_driver_undo.c only. */
+ * Included by test_driver.c, test_driver_ask.c, test_driver_retreat.c, test_driver_room.c and
+ * test_driver_undo.c only. */
 #ifndef TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 #define TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 
@@ -36,6 +37,7 @@ struct tt_result {
     char resource[128];
     int64_t retry_after_ms;
     uint32_t own;
+    int serves; /* how often the flow said that it serves */
 };
 
 /* "do main/a" fails with this code for the next `times` times. */
@@ -62,8 +64,11 @@ struct fixture {
     const char *settled;   /* key that facts() settles */
     const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
     bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
-    bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
-    size_t limit; /* of things in the cloud; 0: none */
+    const char
+        *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
+    bool asks;     /* … and the cloud is asked before whether it may be made again */
+    bool moves;    /* what is "old/…" goes after its replacement has come, or makes room for it */
+    size_t limit;  /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
     int64_t now_ms;       /* the host's clock */
@@ -75,6 +80,7 @@ struct fixture {
     size_t n_stages;
     uint32_t own;      /* what of every Service is the provider's; told once per Service */
     bool with_objects; /* the flow has Kubernetes objects */
+    bool with_serves;  /* the flow says when an item serves */
     bool skips_main;   /* the first stage has nothing to do */
     int status;        /* HTTP status of what the cloud refuses; 0: none */
     bool forgets;      /* the flow does; each turn then says how much it found in its arena */
@@ -178,6 +184,10 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
     for (const char *at = str_buf_text(&c->f->cloud); (at = strchr(at, ';')) != NULL; at++) {
         n++; /* two for each thing */
     }
+    if (c->f->asks && !c->removes && code == ERR_OK &&
+        strstr(str_buf_text(&c->f->cloud), c->entry) != NULL) {
+        code = ERR_EXISTS;
+    }
     if (c->f->limit > 0 && !c->removes && n / 2 >= c->f->limit) {
         code = ERR_QUOTA;
     }
@@ -216,9 +226,9 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
                              .type = &change_type,
                              .arg = &c[1]};
     if (strstr(str_buf_text(&f->cloud), c[0].entry) != NULL) {
-        struct lb_op op =
-            LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
-                  .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0], .undo = undo);
+        struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
+                                .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0],
+                                .undo = undo, .ask = f->asks ? undo : NULL);
         (void)lb_plan_add(plan, key, &op);
     }
 }
@@ -354,6 +364,33 @@ static bool main_needed(const struct lb_sync *s)
     return !f->skips_main;
 }
 
+static int last_observe(struct lb_sync *s, struct err *err)
+{
+    return stage_observe(s, "last", err);
+}
+
+static int last_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct fixture *f = s->provider;
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (s->items[i].retreats && lb_item_is_active(&s->items[i])) {
+            plan_one(f, plan, s->items[i].key,
+                     arena_printf(plan->a, "main/%s", short_key(s->items[i].key)), true);
+        }
+    }
+    return note(f, "plan last");
+}
+
+static bool flow_retreats(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct fixture *f = s->provider;
+    return strpbrk(short_key(item->key), f->retreats) != NULL;
+}
+
+static const struct lb_stage last_stage = {
+    .name = "last", .observe = last_observe, .plan = last_plan};
+
 static const struct lb_stage stages[] = {
     {.name = "main", .needed = main_needed, .observe = main_observe, .plan = main_plan},
     {.name = "second", .observe = second_observe, .plan = second_plan}};
@@ -371,6 +408,11 @@ static size_t flow_finalizers(const struct lb_sync *s, const struct lb_item *ite
 static void flow_status(struct lb_sync *s, struct lb_item *item)
 {
     (void)note(s->provider, "status %s", short_key(item->key));
+}
+
+static void flow_serves(struct lb_sync *s, struct lb_item *item)
+{
+    (void)note(s->provider, "serves %s", short_key(item->key));
 }
 
 static uint32_t flow_own(const struct lb_sync *s, const struct lb_item *item)
@@ -482,6 +524,11 @@ static void host_result_own(struct tt_result *r, uint32_t bits)
     r->own = bits;
 }
 
+static void host_result_serves(struct tt_result *r)
+{
+    r->serves++;
+}
+
 static int32_t call_cancelled(const struct tt_call *call)
 {
     return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
@@ -512,7 +559,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_fail = host_result_fail,
                                .result_done = host_result_done,
                                .result_resource = host_result_resource,
-                               .result_own = host_result_own};
+                               .result_own = host_result_own,
+                               .result_serves = host_result_serves};
     f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
@@ -551,10 +599,13 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                  .facts = flow_facts,
                                  .stages = stages,
                                  .n_stages = f->n_stages,
+                                 .retreat = f->retreats != NULL ? &last_stage : NULL,
+                                 .retreats = flow_retreats,
                                  .forgets = f->forgets,
                                  .finalizers = flow_finalizers,
                                  .own = f->own != 0 ? flow_own : NULL,
                                  .objects = f->with_objects ? flow_objects : NULL,
+                                 .serves = f->with_serves ? flow_serves : NULL,
                                  .status = flow_status,
                                  .culprits = flow_culprits};
     const struct lb_driver_config cfg = {.flow = &flow,

@@ -524,6 +524,85 @@ static void plan__observing_fails__said_for_everybody(void **state)
     fixture_done(f);
 }
 
+/* ---- before the tail ------------------------------------------------------------------------- */
+
+/* "main/a" comes, then "old/a" goes. */
+static struct fixture *moving(struct arena *a, const char *verbs)
+{
+    struct fixture *f = fixture_new(a, verbs);
+    f->with_serves = true;
+    f->moves = true;
+    str_append(&f->cloud, ";old/a;");
+    return f;
+}
+
+static void serves__deletion_is_left__told_before_it(void **state)
+{
+    struct fixture *f = moving(*state, "E");
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_trace(f, "facts · observe main · plan main · hold a · report 2 · do main/a · serves a · "
+                    "done main/a ok · do old/a · done old/a ok · status a");
+    assert_int_equal(f->results[0].serves, 1);
+    assert_string_equal(f->results[0].text, "settled");
+    fixture_done(f);
+}
+
+/* Its failure is the sync's; that the rest serves was told. */
+static void serves__deletion_fails__told_all_the_same(void **state)
+{
+    struct fixture *f = moving(*state, "E");
+    f->trouble[0] = (struct trouble){.where = "do old/a", .code = ERR_QUOTA, .times = 9};
+    assert_code(fixture_drive(f, false), TT_QUOTA);
+    assert_int_equal(f->results[0].serves, 1);
+    assert_string_equal(f->results[0].text, "quota: thing old/a: the cloud says no");
+    fixture_done(f);
+}
+
+static void serves__nothing_is_left_or_it_failed__not_told(void **state)
+{
+    struct fixture *f = fixture_new(*state, "E"); /* the end is as near */
+    f->with_serves = true;
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_int_equal(f->results[0].serves, 0);
+    fixture_done(f);
+    f = moving(*state, "E");
+    f->trouble[0] = (struct trouble){.where = "do main/a", .code = ERR_INVALID, .times = 1};
+    assert_code(fixture_drive(f, false), TT_INVALID);
+    assert_int_equal(f->results[0].serves, 0);
+    fixture_done(f);
+}
+
+static void serves__update_or_first_of_two_stages_or_old_host__not_told(void **state)
+{
+    const struct {
+        const char *verbs;
+        bool old_host;
+    } rows[] = {{"U", false}, {"E", true}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture *f = moving(*state, rows[i].verbs);
+        f->host.size = rows[i].old_host ? offsetof(struct tt_host, result_serves) : f->host.size;
+        assert_code(fixture_drive(f, false), TT_OK);
+        assert_int_equal(f->results[0].serves, 0);
+        fixture_done(f);
+    }
+    struct fixture *f = moving(*state, "E");
+    f->n_stages = 2; /* the second one finds nothing to do */
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_int_equal(f->results[0].serves, 0);
+    fixture_done(f);
+}
+
+/* Several Services: who is through has not failed because another one's time is over. */
+static void reconcile__stopped_while_one_is_through__that_one_is_done(void **state)
+{
+    struct fixture *f = fixture_new(*state, "UU");
+    f->stops_at = "main/b";
+    assert_code(fixture_drive(f, false), TT_CANCELLED);
+    assert_string_equal(f->results[0].text, "settled");
+    assert_non_null(strstr(f->results[1].text, "cancelled: "));
+    fixture_done(f);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -566,6 +645,11 @@ UNIT_MAIN(driver)
         lb_test(plan__two_stages__one_report_and_nothing_done),
         lb_test(plan__some_cannot_be_planned__said_in_the_plan),
         lb_test(plan__observing_fails__said_for_everybody),
+        lb_test(serves__deletion_is_left__told_before_it),
+        lb_test(serves__deletion_fails__told_all_the_same),
+        lb_test(serves__nothing_is_left_or_it_failed__not_told),
+        lb_test(serves__update_or_first_of_two_stages_or_old_host__not_told),
+        lb_test(reconcile__stopped_while_one_is_through__that_one_is_done),
     };
     return cmocka_run_group_tests_name("driver", tests, group_setup, NULL);
 }

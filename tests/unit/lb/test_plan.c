@@ -49,6 +49,48 @@ static void lb_plan_seal__parallel_and_keep__waves(void **state)
     assert_int_equal(lb_plan_changes(&p), 5);
 }
 
+/* Tails: deletions and releases that nothing else waits for, by name, by a value or by the order of
+ * the plan. */
+static void lb_plan_seal__tail__what_nothing_but_tidying_waits_for(void **state)
+{
+#define DROP(...) LB_OP(.verb = LB_DELETE, .kind = "rule", .name = "r", .why = "old", __VA_ARGS__)
+    const struct {
+        struct lb_op op;
+        int after[1]; /* 1 + index; 0: none */
+        bool tail;
+    } rows[] = {
+        {DROP(), {0}, false}, /* the rule that is made again waits for it */
+        {CREATE(), {1}, false},
+        {DROP(), {2}, true},
+        {LB_OP(.verb = LB_CHANGE, .kind = "rule", .name = "r", .why = "held", .gives_back = true),
+         {2},
+         true},
+        {DROP(), {3}, true}, /* behind another tail */
+        {DROP(), {0}, false},
+        {KEEP(), {0}, false},
+        {CREATE(.sent_after = 5), {0}, false},
+        {DROP(), {0}, true},
+    };
+    struct lb_plan p;
+    struct arena *a = *state;
+    lb_plan_init(&p, a);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int at = lb_plan_add(&p, "demo/web", &rows[i].op);
+        lb_plan_after(&p, at, rows[i].after[0] - 1);
+    }
+    assert_int_equal(lb_plan_seal(&p, NULL), ERR_OK);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        print_message("# operation %zu\n", i);
+        assert_int_equal(p.ops[i].tail, rows[i].tail);
+    }
+    const struct lb_op steps[] = {DROP(), CREATE(), DROP(),
+                                  DROP()}; /* each waits for those before */
+    assert_int_equal(seal(a, &p, steps, ARRAY_LEN(steps), NULL), ERR_OK);
+    assert_false(p.ops[0].tail);
+    assert_true(p.ops[2].tail && p.ops[3].tail);
+#undef DROP
+}
+
 static enum http_next no_step(struct lb_op_run *run, const struct http_response *resp)
 {
     (void)run;
@@ -274,6 +316,7 @@ UNIT_MAIN(plan)
         lb_test(lb_plan_add__owners_given__each_has_an_entry),
         lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
         lb_test(lb_plan_view__undo__told_in_the_note),
+        lb_test(lb_plan_seal__tail__what_nothing_but_tidying_waits_for),
         lb_test(lb_plan_view__after__every_edge_also_of_barriers),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "providers/local/director/director.h"
 #include "tests/support/fake_kernel.h"
@@ -84,10 +85,47 @@ static void drain__target_left__connections_end_in_time(void **state)
     }
 }
 
+static void count_news(void *arg, const struct local_news *news)
+{
+    unsigned *n = arg;
+
+    *n += news->text != NULL && strstr(news->text, "has no ctnetlink") != NULL;
+}
+
+static void drain__kernel_cannot__is_told_once_and_not_asked_each_second(void **state)
+{
+    const struct local_rt_args rt = {.protocol = 116, .table = 116};
+    struct clock *clock = clock_fake_new(1000, 0);
+    unsigned told = 0;
+    const struct local_director_args args = {.kernel = fake_kernel_new(&rt),
+                                             .clock = clock,
+                                             .rng = rng_real(),
+                                             .tell = count_news,
+                                             .arg = &told};
+    struct local_director *d = local_director_new(&args);
+    struct local_connection c = {.id = {.protocol = 6, .port = 80}, .port = 30080};
+
+    (void)state;
+    assert_true(ip_parse("192.0.2.50", &c.id.vip) && ip_parse("10.1.0.1", &c.target));
+    fake_kernel_no_ctnetlink(args.kernel, true);
+    for (int i = 0; i < 3; i++) {
+        c.port++;
+        local_director_drain(d, &c, 1000);
+        clock_fake_advance(clock, 1000);
+        (void)local_director_turn(d);
+        assert_int_equal(local_director_draining(d), 0);
+        assert_int_equal(args.kernel->ops->requests(args.kernel, "ct"), (uint64_t)i + 1);
+    }
+    assert_int_equal(told, 1);
+    local_director_free(d);
+    clock_fake_free(clock);
+}
+
 UNIT_MAIN(drain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drain__target_left__connections_end_in_time),
+        cmocka_unit_test(drain__kernel_cannot__is_told_once_and_not_asked_each_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,9 @@ void flow_others_log(struct flow_kit *k, const char *message)
 {
     bool told = str_has_prefix(message, "net.") || str_has_prefix(message, "connection tracking");
 
-    if ((k->directed && told) || str_has_prefix(message, "table inet")) {
+    bool lacks = str_has_prefix(message, "this kernel has no");
+
+    if ((k->directed && told) || lacks || str_has_prefix(message, "table inet")) {
         str_appendf(&k->out, "log(%s) ", message);
     }
 }
@@ -154,6 +156,8 @@ bool flow_others_foreign(struct flow_kit *k, char **w, size_t n)
 
     if (str_eq(w[1], "layout") && n > 2) {
         fake_kernel_layout(k->kernel, (unsigned)strtoul(w[2], NULL, 10));
+    } else if (str_eq(w[1], "ctnetlink") && n > 2) {
+        fake_kernel_no_ctnetlink(k->kernel, str_eq(w[2], "off"));
     } else if (str_eq(w[1], "rules")) {
         fake_kernel_change_rules(k->kernel);
     } else if (str_eq(w[1], "lost")) {

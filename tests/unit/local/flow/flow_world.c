@@ -253,8 +253,8 @@ static void note_element(void *arg, const struct local_nft_element *e)
     struct reading *r = arg;
 
     local_mirror_element(r->m, e, false);
-    r->n_elements +=
-        e->set == LOCAL_NFT_SLOT || e->set == LOCAL_NFT_ALL || e->set == LOCAL_NFT_FROM;
+    r->n_elements += e->set == LOCAL_NFT_SLOT || e->set == LOCAL_NFT_ALL ||
+                     e->set == LOCAL_NFT_FROM || e->set == LOCAL_NFT_ALSO;
 }
 
 static void note_hold(void *arg, const struct ip_addr *addr, enum local_route_kind kind, int link)
@@ -303,7 +303,7 @@ static void check_address(void *arg, const struct local_mirror_vip *v)
     }
     for (size_t i = 0; i < v->n_fronts; i++) {
         size_t n = count_slots(&v->fronts[i]);
-        r->n_shown += n + v->fronts[i].n_open + v->fronts[i].all;
+        r->n_shown += n + v->fronts[i].n_open + v->fronts[i].n_also + v->fronts[i].all;
         if (local_front_is_open(&v->fronts[i]) && n == 0 &&
             !local_ipvs_some_weight(&v->fronts[i].ipvs)) {
             flow_world_broken(r->k, "I2", &v->vip.addr);
@@ -387,6 +387,10 @@ static void show_front(struct str_buf *b, const struct local_mirror *m, const st
     for (size_t i = 0; i < f->n_open; i++) {
         ip_net_format(&f->open[i], text);
         str_appendf(b, " <%s", text);
+    }
+    for (size_t i = 0; i < f->n_also; i++) {
+        ip_net_format(&f->also[i], text);
+        str_appendf(b, " <<%s", text);
     }
     str_append(b, f->snat ? " snat" : "");
 }

@@ -22,11 +22,31 @@ static const struct row {
 } rows[] = {
     {"eth0", {{0}}, false, "master eth0 7, backup eth0 7, "},
     {"eth0", {{false, "eth0", 7}, {true, "eth0", 7}}, false, "master eth0 7, backup eth0 7, "},
-    {"eth0", {{false, "lo", 7}, {true, "eth0", 9}}, false, "master eth0 7, backup eth0 7, "},
+    {"eth0", {{false, "lo", 7}, {true, "lo", 7}}, false, "master eth0 7, backup eth0 7, "},
+    {"eth0",
+     {{false, "lo", 7}, {true, "eth0", 9}},
+     false,
+     "ipvs sync daemon runs with syncid 9 (backup, eth0): left alone; connSync has no backup "
+     "(ipvsadm --stop-daemon backup, if no program needs it); master eth0 7, backup eth0 9, "},
+    {"eth0",
+     {{false, "lo", 3}},
+     false,
+     "ipvs sync daemon runs with syncid 3 (master, lo): left alone; connSync has no master "
+     "(ipvsadm --stop-daemon master, if no program needs it); master lo 3, backup eth0 7, "},
     {"eth1", {{0}}, false, "connSync: there is no interface eth1"},
     {"eth0", {{false, "lo", 3}}, true, "master lo 3, "},
     {NULL, {{false, "lo", 3}}, false, "master lo 3, "},
 };
+
+static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
+                     const struct tt_kv *values, uint32_t n_values)
+{
+    (void)severity;
+    (void)v;
+    (void)values;
+    (void)n_values;
+    str_appendf((struct str_buf *)ctx, "%s; ", message);
+}
 
 static void say_daemons(struct local_kernel *k, struct str_buf *b)
 {
@@ -48,8 +68,9 @@ static void conn_sync__start__both_daemons_as_configured(void **state)
         _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
         const struct local_rt_args rt = {.protocol = 116, .table = 116};
         const struct local_config c = {.director = {.sync_interface = r->interface, .sync_id = 7}};
+        const struct tt_host host = {.ctx = (struct tt_host_ctx *)&b, .log = log_line};
         struct local_provider p = {
-            .config = &c, .kernel = fake_kernel_new(&rt), .planning = r->planning};
+            .config = &c, .host = &host, .kernel = fake_kernel_new(&rt), .planning = r->planning};
         struct err err = ERR_INIT;
         for (size_t k = 0; k < 2; k++) {
             if (r->before[k].id != 0) {
@@ -78,8 +99,7 @@ static void conn_sync__no_ipvs__says_so(void **state)
     (void)state;
     fake_kernel_no_ipvs(p.kernel, ERR_INVALID);
     assert_int_equal(local_conn_sync_start(&p, &err), ERR_INVALID);
-    assert_string_equal(err.message,
-                        "connSync: this kernel has no IPVS (module ip_vs); mode nft works without");
+    assert_string_equal(err.message, "connSync: " LOCAL_IPVS_NONE);
     p.kernel->ops->free(p.kernel);
 }
 

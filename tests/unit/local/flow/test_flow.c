@@ -106,7 +106,7 @@ static const struct row {
     {"G05", "svc d/a ranges=2001:db8::/32; idle; state; plan",
      "10.0.0.0[d/a] 80/tcp rr4 n1:30080*2 n2:30080*2; plan(0) "},
     {"G06", "svc d/a ranges=192.0.2.0/24; idle; svc d/a; writes; sync; writes; idle; state; plan",
-     "writes(4) writes(1) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "writes(4) writes(2) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
      "plan(0) "},
     {"G11",
      "svc d/a share=k ranges=192.0.2.0/24; svc d/b share=k ports=81/TCP/30081; idle; state; plan",
@@ -239,6 +239,9 @@ static const struct row {
      "10.0.0.0:80/tcp, 3:delete frontend 10.0.0.0:80/tcp, 3:delete connections 10.0.0.0:80/tcp, "
      "4:delete guard 10.0.0.0, ) "},
     {"type change", "svc d/a; idle; svc d/a type=ClusterIP; idle; state; status d/a", "d/a= "},
+    {"no ctnetlink: a Service goes all the same, and that is logged once",
+     "foreign ctnetlink off; svc d/a; svc d/b; idle; delete d/a; sync; delete d/b; sync; state",
+     "log(" LOCAL_CT_NONE ") "},
     {"L18", "svc d/a; idle; delete d/a; refuse auth 5; sync; state; well; sync; state",
      "d/a!auth(source ranges 10.0.0.0:80/tcp: refused by a test) 10.0.0.0[d/a] 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},

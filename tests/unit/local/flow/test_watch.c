@@ -175,6 +175,13 @@ static const struct row {
      "held (sysctl -w net.ipv4.conf.all.arp_ignore=0)) log(net.ipv4.ip_forward is 0: this machine "
      "forwards nothing (sysctl -w net.ipv4.ip_forward=1)) log(net.ipv4.ip_forward is 0: this "
      "machine forwards nothing (sysctl -w net.ipv4.ip_forward=1)) "},
+    {"F12 sysctls of one link",
+     "director; svc d/a; idle; sysctl net.ipv4.conf.eth0.arp_ignore 2; pass 10; pass 600000; "
+     "sysctl "
+     "net.ipv4.conf.eth0.arp_ignore 0; pass 600000",
+     "log(net.ipv4.conf.eth0.arp_ignore is 2: the kernel does not answer ARP for addresses that "
+     "are "
+     "held (sysctl -w net.ipv4.conf.eth0.arp_ignore=0)) "},
     {"F10 connection tracking is full",
      "director; svc d/a; idle; sysctl net.netfilter.nf_conntrack_max 100000; sysctl "
      "net.netfilter.nf_conntrack_count 50000; pass 11000; figures local_conntrack_ratio; sysctl "

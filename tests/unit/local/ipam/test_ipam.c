@@ -9,6 +9,7 @@
 /* after these four */
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -337,6 +338,68 @@ static void local_ipam__many__the_lowest(void **state)
     ipam_script_end(&s);
 }
 
+/* A Service with one address, as the API server makes it.  A sanitizer's malloc counts nothing. */
+static void local_ipam__many__few_bytes_each(void **state)
+{
+    const char *const families[] = {"IPv4"}, *const cluster_ips[] = {"10.96.0.1"};
+    const struct tt_port port = {.protocol = "TCP", .port = 80};
+    struct ipam_script s;
+    (void)state;
+    ipam_script_begin(&s, *state, "p=10.0.0.0-10.0.255.255");
+    size_t before = mallinfo2().uordblks;
+    for (unsigned i = 0; i < 1000; i++) {
+        char name[16], key[32], uid[40], ip[16];
+        (void)snprintf(name, sizeof name, "s%05u", i);
+        (void)snprintf(key, sizeof key, "default/%s", name);
+        (void)snprintf(uid, sizeof uid, "%08x-0000-4000-8000-%012x", i, i);
+        (void)snprintf(ip, sizeof ip, "10.0.%u.%u", i >> 8, i & 255);
+        const struct tt_ingress ingress = {.ip = ip};
+        const struct tt_service service = {.ns = "default",
+                                           .name = name,
+                                           .uid = uid,
+                                           .ip_families = families,
+                                           .n_ip_families = 1,
+                                           .cluster_ips = cluster_ips,
+                                           .n_cluster_ips = 1,
+                                           .ports = &port,
+                                           .n_ports = 1,
+                                           .ingress = &ingress,
+                                           .n_ingress = 1};
+        const struct local_claim claim = {.service = &service, .wants = true, .was_ours = true};
+        local_ipam_see(s.ipam, &claim, 0);
+        *local_ipam_note(s.ipam, key) = 1 + (i & 1);
+    }
+    size_t bytes = (mallinfo2().uordblks - before) / 1000;
+    assert_in_range(bytes, 0, 231); /* 112, the name, the address' use, a place in two tables */
+    print_message("# a Service: %zu bytes\n", bytes);
+    ipam_script_end(&s);
+}
+
+static bool is_odd(void *arg, uint64_t note)
+{
+    (void)arg;
+    return note % 2 == 1;
+}
+
+/* The allocator keeps a number of each Service for its caller. */
+static void local_ipam_note__forget_noted__those_that_go(void **state)
+{
+    struct ipam_script s;
+    ipam_script_begin(&s, *state, P);
+    assert_null(local_ipam_note(s.ipam, "d/a"));
+    (void)ipam_script_run(&s, "see d/a st=10.0.0.0; see d/b st=10.0.0.1; see d/c st=10.0.0.2");
+    *local_ipam_note(s.ipam, "d/a") = 1;
+    *local_ipam_note(s.ipam, "d/b") = 2;
+    *local_ipam_note(s.ipam, "d/c") = 3;
+    (void)ipam_script_run(&s, "see d/b st=10.0.0.1");
+    assert_int_equal(2, *local_ipam_note(s.ipam, "d/b")); /* seeing it again leaves it */
+    local_ipam_forget_noted(s.ipam, is_odd, NULL, 0);
+    assert_null(local_ipam_note(s.ipam, "d/a"));
+    assert_null(local_ipam_note(s.ipam, "d/c"));
+    assert_string_equal("d/b=10.0.0.1 ", ipam_script_run(&s, "grant d/b"));
+    ipam_script_end(&s);
+}
+
 static int setup(void **state)
 {
     *state = arena_new();
@@ -359,6 +422,8 @@ UNIT_MAIN(ipam)
         T(local_ipam_use__totals),
         T(local_ipam__random_lives__no_address_twice_and_none_changes),
         T(local_ipam__many__the_lowest),
+        T(local_ipam__many__few_bytes_each),
+        T(local_ipam_note__forget_noted__those_that_go),
     };
     return cmocka_run_group_tests_name("ipam", tests, NULL, NULL);
 }

@@ -342,9 +342,12 @@ int32_t ipvs_kit_sync(struct ipvs_kit *k, const struct ipvs_scene *s)
         k->a,
         "{'metadata': {'namespace': 'd', 'name': 'a', 'uid': 'u', 'annotations': {%s}}, "
         "'spec': {'type': 'LoadBalancer', 'clusterIP': '10.96.0.1', 'clusterIPs': ['10.96.0.1'], "
-        "'externalTrafficPolicy': 'Cluster', "
-        "'ports': [%s]%s%s}}",
-        str_nonnull(s->wishes), str_or(s->ports, TCP80), str_nonnull(s->spec),
+        "%s'ports': [%s]%s%s}}",
+        str_nonnull(s->wishes),
+        strstr(str_nonnull(s->spec), "TrafficPolicy") != NULL
+            ? ""
+            : "'externalTrafficPolicy': 'Cluster', ",
+        str_or(s->ports, TCP80), str_nonnull(s->spec),
         strstr(str_nonnull(s->spec), "ipFamilies") != NULL ? "" : ", 'ipFamilies': ['IPv4']");
 
     k->service = test_service_text(k->a, unquote(k->a, text));

@@ -41,8 +41,10 @@ struct ipvs_scene {
     const char *nodes;    /* NULL: n1, n2 */
     const char *slices;   /* NULL: not known */
     const char *want;     /* as `ipvsadm -Sn` prints */
-    const char *says; /* part of what owners are told, or of the failure; NULL: nothing of note */
-    int32_t code;     /* of the sync */
+    const char *says;   /* part of what owners are told, or of the failure; NULL: nothing of note */
+    const char *silent; /* what owners are not told; NULL: no matter */
+    unsigned mtu;       /* of eth0; 0: not known */
+    int32_t code;       /* of the sync */
 };
 struct tt_result {
     int32_t code;

@@ -73,6 +73,15 @@ static const struct key_row key_rows[] = {
      "06000000"
      "00500000"
      "c00002ff"},
+    {LOCAL_NFT_ALSO, "203.0.113.5", "192.0.2.1/32",
+     "cb007105"
+     "06000000"
+     "00500000"
+     "c0000201",
+     "cb007105"
+     "06000000"
+     "00500000"
+     "c0000201"},
     {LOCAL_NFT_SNAT, "2001:db8::5", NULL,
      "20010db8000000000000000000000005"
      "06000000"
@@ -127,7 +136,7 @@ static void keys__read_back__are_the_elements(void **state)
         assert_true(local_nft_read_key(&s, key, n, last, &got));
         assert_true(ip_eq(&got.id.vip, &e.id.vip));
         assert_int_equal(got.set, e.set);
-        if (e.set == LOCAL_NFT_FROM) {
+        if (local_nft_has_ranges(e.set)) {
             assert_true(ip_net_eq(&got.net, &e.net));
         }
         if (e.set == LOCAL_NFT_SLOT) {
@@ -145,11 +154,11 @@ static void keys__read_back__are_the_elements(void **state)
 static void sets__numbered__have_their_names(void **state)
 {
     static const char *const want[LOCAL_NFT_SETS] = {
-        "scope4",      "vip4",       "all4",      "from4",     "snat4",      "f4_rr_4",
-        "f4_rr_16",    "f4_rr_64",   "f4_rr_256", "f4_hash_4", "f4_hash_16", "f4_hash_64",
-        "f4_hash_256", "scope6",     "vip6",      "all6",      "from6",      "snat6",
-        "f6_rr_4",     "f6_rr_16",   "f6_rr_64",  "f6_rr_256", "f6_hash_4",  "f6_hash_16",
-        "f6_hash_64",  "f6_hash_256"};
+        "scope4",     "vip4",        "all4",       "from4",      "also4",     "snat4",
+        "f4_rr_4",    "f4_rr_16",    "f4_rr_64",   "f4_rr_256",  "f4_hash_4", "f4_hash_16",
+        "f4_hash_64", "f4_hash_256", "scope6",     "vip6",       "all6",      "from6",
+        "also6",      "snat6",       "f6_rr_4",    "f6_rr_16",   "f6_rr_64",  "f6_rr_256",
+        "f6_hash_4",  "f6_hash_16",  "f6_hash_64", "f6_hash_256"};
     (void)state;
     for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
         struct local_nft_set_info s;
@@ -213,14 +222,14 @@ static void notes__equal_those_of_nft(void **state)
             "0000000106000410000000"
             "0214000407000000010c00040b0000000104020000000314000407000000010c00040c00000001040b0000"
             "00"},
-        {5, "000400000000010400000000036000040d00000001580014000407000000010c00040c00000001040c0000"
+        {6, "000400000000010400000000036000040d00000001580014000407000000010c00040c00000001040c0000"
             "00010e000409000000010600"
             "04100000000214000407000000010c00040b000000010402000000031a0004170000000112000400000000"
             "010404000000020400000000"
             "043400040d000000012c0014000407000000010c00040c00000001040c0000000114000407000000010c00"
             "040b0000000104020000000"
             "60400000000"},
-        {16, "000400000000035a00040d00000001520014000407000000010c00040d000000010409000000010e00040"
+        {17, "000400000000035a00040d00000001520014000407000000010c00040d000000010409000000010e00040"
              "90000000106000410000000"
              "0214000407000000010c00040b0000000104020000000314000407000000010c00040d000000010408000"
              "000"},
@@ -244,8 +253,9 @@ static void types__equal_those_of_nft(void **state)
     static const struct {
         unsigned set;
         uint32_t key, value;
-    } rows[] = {{0, 7, 0},      {14, 8, 0},     {3, 0x1cc347, 0},     {16, 0x20c348, 0},
-                {2, 0x730d, 0}, {4, 0x730d, 0}, {5, 0x1cc344, 0x1cd}, {18, 0x20c344, 0x20d}};
+    } rows[] = {{0, 7, 0},         {15, 8, 0},           {3, 0x1cc347, 0},
+                {17, 0x20c348, 0}, {2, 0x730d, 0},       {4, 0x1cc347, 0},
+                {5, 0x730d, 0},    {6, 0x1cc344, 0x1cd}, {20, 0x20c344, 0x20d}};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct local_nft_set_info s;

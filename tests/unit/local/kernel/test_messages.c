@@ -146,6 +146,8 @@ static void buffers__grow__and_number_their_messages(void **state)
     local_nl_buf_done(&b);
 }
 
+#define FULL "; others made the set with a size, or it has more elements than this kernel allows"
+
 static void refusals__become_codes_and_sentences(void **state)
 {
     static const struct {
@@ -157,8 +159,10 @@ static void refusals__become_codes_and_sentences(void **state)
         {ENOENT, ERR_CONFLICT,
          "somebody else changed 203.0.113.5:80/tcp (No such file or directory)"},
         {ENFILE, ERR_INVALID,
-         "nft set full: no room for 203.0.113.5:80/tcp (Too many open files in system)"},
-        {EOPNOTSUPP, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)"},
+         "nft set full: no room for 203.0.113.5:80/tcp (Too many open files in system)" FULL},
+        {ENOSPC, ERR_INVALID,
+         "nft set full: no room for 203.0.113.5:80/tcp (No space left on device)" FULL}, /* F11 */
+        {EOPNOTSUPP, ERR_INVALID, LOCAL_NFT_NONE},
         {ENOMEM, ERR_TRANSIENT, "nft: 203.0.113.5:80/tcp: Cannot allocate memory"},
         {EINTR, ERR_TRANSIENT, "nft: 203.0.113.5:80/tcp: Interrupted system call"},
         {EINVAL, ERR_BUG, "nft: 203.0.113.5:80/tcp: Invalid argument"},
@@ -175,6 +179,37 @@ static void refusals__become_codes_and_sentences(void **state)
     (void)local_nft_error(&err, EINVAL, "10.0.0.0/24",
                           "interval overlaps"); /* the sentence is checked */
     assert_string_equal(err.message, "nft: 10.0.0.0/24: Invalid argument: interval overlaps");
+}
+
+/* The first message with an expression of this name, and its place; NULL: the first chain of the
+ * type nat. */
+static void find_refused(const struct local_nl_buf *b, const char *name, struct local_nl_ack *ret)
+{
+    int left = (int)b->len;
+
+    for (const struct nlmsghdr *m = (const void *)b->data; mnl_nlmsg_ok(m, left);
+         m = mnl_nlmsg_next(m, &left)) {
+        struct local_nl_attrs at, one;
+        const struct nlattr *item;
+        ret->seq = m->nlmsg_seq;
+        local_nl_parse(m, sizeof(struct nfgenmsg), &at);
+        if (name == NULL && (m->nlmsg_type & 0xff) == NFT_MSG_NEWCHAIN &&
+            local_nl_text_is(at.at[NFTA_CHAIN_TYPE], "nat")) {
+            return;
+        }
+        if (name == NULL || (m->nlmsg_type & 0xff) != NFT_MSG_NEWRULE) {
+            continue;
+        }
+        LOCAL_NL_EACH_IN(item, at.at[NFTA_RULE_EXPRESSIONS])
+        {
+            local_nl_parse_nest(item, &one);
+            ret->offset = (size_t)((const char *)item - (const char *)m);
+            if (local_nl_text_is(one.at[NFTA_EXPR_NAME], name)) {
+                return;
+            }
+        }
+    }
+    fail_msg("no %s", name);
 }
 
 static void codes__of_errnos_alone(void **state)
@@ -212,9 +247,11 @@ static void refusals_of_ipvs__become_sentences(void **state)
     } rows[] = {
         {LOCAL_IPVS_ADD_SERVICE, 0, ERR_OK, ""},
         {LOCAL_IPVS_ADD_SERVICE, ENOENT, ERR_INVALID,
-         "scheduler mh is not available in this kernel (module ip_vs_mh)"},
+         "scheduler mh is not available in this kernel (module ip_vs_mh): modprobe ip_vs_mh "
+         "(CONFIG_IP_VS_MH)"},
         {LOCAL_IPVS_SET_SERVICE, ENOENT, ERR_INVALID,
-         "scheduler mh is not available in this kernel (module ip_vs_mh)"},
+         "scheduler mh is not available in this kernel (module ip_vs_mh): modprobe ip_vs_mh "
+         "(CONFIG_IP_VS_MH)"},
         {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_SET_DEST, ENOENT, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_ADD_DEST, ESRCH, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
@@ -222,6 +259,12 @@ static void refusals_of_ipvs__become_sentences(void **state)
         {LOCAL_IPVS_DEL_SERVICE, ESRCH, ERR_OK, ""},
         {LOCAL_IPVS_ADD_DEST, EPERM, ERR_AUTH,
          "not allowed to change IPVS: CAP_NET_ADMIN in the initial user namespace is needed"},
+        {LOCAL_IPVS_ADD_SERVICE, EAFNOSUPPORT, ERR_INVALID,
+         "ipvs service 203.0.113.5:80/tcp: IPVS of this kernel has no IPv6 (CONFIG_IP_VS_IPV6); "
+         "mode nft works without"},
+        {LOCAL_IPVS_ADD_SERVICE, EPROTONOSUPPORT, ERR_INVALID,
+         "ipvs service 203.0.113.5:80/tcp: IPVS of this kernel lacks the protocol "
+         "(CONFIG_IP_VS_PROTO_TCP, CONFIG_IP_VS_PROTO_UDP)"},
         {LOCAL_IPVS_ADD_DEST, ENOMEM, ERR_TRANSIENT,
          "ipvs service 203.0.113.5:80/tcp: Cannot allocate memory"},
         {LOCAL_IPVS_ADD_DEST, ENFILE, ERR_TRANSIENT,
@@ -242,6 +285,55 @@ static void refusals_of_ipvs__become_sentences(void **state)
     }
 }
 
+/* Refusals of the messages that make the table, by the name of an expression (NULL: the chain
+ * tt_dnat) and where the kernel says that it stands. */
+static void refusals_of_a_table__name_the_modules(void **state)
+{
+    static const struct {
+        const char *refused[3];
+        bool offsets; /* an old kernel gives none */
+        const char *want;
+    } rows[] = {
+        {{"numgen"}, true, "nft_numgen (CONFIG_NFT_NUMGEN)"},
+        {{"hash", "numgen"}, true, "nft_hash nft_numgen (CONFIG_NFT_HASH, CONFIG_NFT_NUMGEN)"},
+        {{NULL},
+         true,
+         "nft_chain_nat nft_hash nft_masq nft_nat nft_numgen (CONFIG_NFT_NAT, CONFIG_NFT_HASH, "
+         "CONFIG_NFT_MASQ, CONFIG_NFT_NUMGEN)"},
+        {{"nat"}, true, "nft_nat (CONFIG_NFT_NAT)"},
+        {{"masq", "reject"},
+         true,
+         "nft_masq nft_reject_inet (CONFIG_NFT_MASQ, CONFIG_NFT_REJECT_INET)"},
+        {{"numgen"},
+         false,
+         "nft_chain_nat nft_hash nft_masq nft_nat nft_numgen nft_reject_inet (CONFIG_NFT_NAT, "
+         "CONFIG_NFT_HASH, CONFIG_NFT_MASQ, CONFIG_NFT_NUMGEN, CONFIG_NFT_REJECT_INET)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct local_nl nl = {.seq = 7};
+        struct local_nl_buf b = {0};
+        struct local_nft_lacks lacks = {{0}};
+        struct err err = ERR_INIT;
+        char want[320];
+        const struct local_nft_table_args args = {.instance = "t", .director = "d", .mark_bit = 1};
+        uint32_t last = 0;
+        local_nft_put_table(&nl, &b, &args, &last);
+        for (size_t k = 0; k < 3 && (k == 0 || rows[i].refused[k] != NULL); k++) {
+            struct local_nl_ack ack = {.error = ENOENT};
+            find_refused(&b, rows[i].refused[k], &ack);
+            ack.offset = rows[i].offsets ? ack.offset : 0;
+            local_nft_lacks_note(&lacks, &b, &ack);
+        }
+        assert_int_equal(local_nft_lacks_say(&lacks, &err), ERR_TRANSIENT);
+        (void)snprintf(want, sizeof want, "this kernel has not all of nf_tables: modprobe %s",
+                       rows[i].want);
+        assert_string_equal(err.message, want);
+        local_nl_buf_done(&b);
+    }
+}
+
 UNIT_MAIN(messages)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +345,7 @@ UNIT_MAIN(messages)
         cmocka_unit_test(registers__named_as_nft_does),
         cmocka_unit_test(buffers__grow__and_number_their_messages),
         cmocka_unit_test(refusals__become_codes_and_sentences),
+        cmocka_unit_test(refusals_of_a_table__name_the_modules),
         cmocka_unit_test(codes__of_errnos_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ struct model_front {
     uint16_t m;
     bool hash, snat, all;
     uint8_t slots[256]; /* 1 + number of the target; 0: none */
-    bool open[RANGES];
+    bool open[RANGES], also[RANGES];
     bool served;
     uint16_t weights[TARGETS]; /* of destinations, + 1; 0: none */
 };
@@ -159,6 +159,7 @@ static void forget(struct life *l, struct model_vip *v)
         f->hash = f->snat = f->all = false;
         memset(f->slots, 0, sizeof f->slots);
         memset(f->open, 0, sizeof f->open);
+        memset(f->also, 0, sizeof f->also);
     }
 }
 
@@ -171,7 +172,12 @@ static void step(struct life *l)
     unsigned range = (unsigned)rng_below(l->rng, RANGES);
     struct local_nft_element e = {.id = id_of(v, port), .net = range_at(&v->addr, range)};
 
-    switch (rng_below(l->rng, 7)) {
+    switch (rng_below(l->rng, 8)) {
+    case 7:
+        e.set = LOCAL_NFT_ALSO;
+        local_mirror_element(l->m, &e, gone);
+        f->also[range] = !gone;
+        break;
     case 6:
         e.set = LOCAL_NFT_ALL;
         local_mirror_element(l->m, &e, gone);
@@ -249,6 +255,13 @@ static void check_front(const struct model_vip *v, unsigned port, const struct l
         n += f->open[i];
     }
     assert_int_equal(n, is->n_open);
+    n = 0;
+    for (unsigned i = 0; i < RANGES; i++) {
+        struct ip_net net = range_at(&v->addr, i);
+        assert_true(!f->also[i] || ip_net_eq(&net, &is->also[n]));
+        n += f->also[i];
+    }
+    assert_int_equal(n, is->n_also);
     check_ipvs(v, f, &is->ipvs);
 }
 
@@ -257,7 +270,7 @@ static bool is_there(const struct model_front *f)
     bool open = f->all;
 
     for (unsigned i = 0; i < RANGES; i++) {
-        open = open || f->open[i];
+        open = open || f->open[i] || f->also[i];
     }
     return open || f->m > 0 || f->snat || f->served;
 }

@@ -19,7 +19,7 @@
 
 #include "common/base/str.h"
 #include "providers/local/plan/mirror.h"
-#include "providers/local/plan/service_plan.h"
+#include "providers/local/plan/service_plan_internal.h"
 #include "tests/support/unit.h"
 
 #define MOST 8 /* Services, addresses of each, frontends of each */
@@ -58,16 +58,22 @@ static void read_front(struct arena *a, const char *word, const struct ip_addr *
                .protocol = strstr(word, "/tcp=") != NULL ? LOCAL_TCP : LOCAL_UDP},
         .snat = strchr(word, '^') != NULL,
         .hash = *slots == '~',
-        .open = ARENA_ARRAY(a, struct ip_net, n_nets + 1)};
+        .open = ARENA_ARRAY(a, struct ip_net, n_nets + 1),
+        .also = ARENA_ARRAY(a, struct ip_net, n_nets + 1)};
     slots += f->hash;
+    for (size_t i = 1; i < n_nets; i++) {
+        nets[i][strcspn(nets[i], "^")] = '\0';
+    }
     f->m = (uint16_t)strcspn(slots, "<^");
     f->slots = ARENA_ARRAY(a, struct local_dest, f->m + 1u);
     for (unsigned i = 0; i < f->m; i++) {
         f->slots[i] = dest_of(slots[i]);
     }
     for (size_t i = 1; i < n_nets; i++) {
-        nets[i][strcspn(nets[i], "^")] = '\0';
-        assert_true(ip_net_parse(nets[i], &f->open[f->n_open++]));
+        bool also = nets[i][0] == '\0'; /* "<<": it stands in for others */
+        struct ip_net *to = also ? &f->also[f->n_also++] : &f->open[f->n_open++];
+        i += also;
+        assert_true(ip_net_parse(nets[i], to));
     }
     local_front_let_in(f, f->open, f->n_open);
 }
@@ -131,6 +137,9 @@ static void show_change(struct str_buf *b, const struct local_nft_change *c)
     } else if (c->e.set == LOCAL_NFT_FROM) {
         ip_net_format(&c->e.net, text);
         str_appendf(b, " %s%s", sign, text);
+    } else if (c->e.set == LOCAL_NFT_ALSO) {
+        ip_net_format(&c->e.net, text);
+        str_appendf(b, " %s<%s", sign, text);
     } else if (c->e.set == LOCAL_NFT_SNAT) {
         str_appendf(b, " %ssnat", sign);
     } else {
@@ -202,6 +211,9 @@ static void put_state(struct local_mirror *m, const struct state *st)
             for (size_t o = 0; o < f->n_open; o++) {
                 put(m, LOCAL_NFT_FROM, f, &f->open[o], 0);
             }
+            for (size_t o = 0; o < f->n_also; o++) {
+                put(m, LOCAL_NFT_ALSO, f, &f->also[o], 0);
+            }
             if (f->all) {
                 put(m, LOCAL_NFT_ALL, f, NULL, 0);
             }
@@ -212,17 +224,23 @@ static void put_state(struct local_mirror *m, const struct state *st)
     }
 }
 
+/* Elements that go, or those that come. */
+static void do_half(struct local_mirror *m, const struct lb_op *op, bool del)
+{
+    const struct local_nft_deed *deed = op->arg;
+
+    for (size_t i = 0; op->type == &local_nft_type && i < deed->n; i++) {
+        if (deed->changes[i].del == del) {
+            local_mirror_element(m, &deed->changes[i].e, del);
+        }
+    }
+}
+
 static void do_op(struct local_mirror *m, const struct lb_op *op)
 {
     if (op->type == &local_nft_type) {
-        const struct local_nft_deed *deed = op->arg;
-        for (int adds = 0; adds < 2; adds++) {
-            for (size_t i = 0; i < deed->n; i++) {
-                if (deed->changes[i].del == (adds == 0)) {
-                    local_mirror_element(m, &deed->changes[i].e, deed->changes[i].del);
-                }
-            }
-        }
+        do_half(m, op, true);
+        do_half(m, op, false);
     } else if (op->type == &local_hold_type) {
         const struct local_hold_deed *d = op->arg;
         local_mirror_hold(m, &d->addr, d->kind, d->link, d->del);
@@ -343,9 +361,49 @@ static const struct row {
     {"G02", "d/a", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<198.51.100.7/32",
      "1+guard 10.0.0.0 +d/a; 1+frontend 10.0.0.0:80/tcp +0=A; 2+source ranges 10.0.0.0:80/tcp "
      "+192.0.2.0/24 +198.51.100.7/32; 3+hold 10.0.0.0; 4+announcement 10.0.0.0 on eth0; "},
-    {"G06, ranges come and go together", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<198.51.100.7/32",
-     "d/a " GUARDED "80/tcp=A<0.0.0.0/0",
-     "1~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 -198.51.100.7/32 +0.0.0.0/0; "},
+    {"G06, everybody comes before ranges go",
+     "d/a " GUARDED "80/tcp=A<192.0.2.0/24<198.51.100.7/32", "d/a " GUARDED "80/tcp=A<0.0.0.0/0",
+     "1~source ranges 10.0.0.0:80/tcp +0.0.0.0/0; 2~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 "
+     "-198.51.100.7/32; "},
+    {"ranges come before everybody goes", "d/a " GUARDED "80/tcp=A<0.0.0.0/0",
+     "d/a " GUARDED "80/tcp=A<192.0.2.0/24^",
+     "1~source ranges 10.0.0.0:80/tcp +snat +192.0.2.0/24; 2~source ranges 10.0.0.0:80/tcp "
+     "-0.0.0.0/0; "},
+    {"one range for another", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<198.51.100.7/32",
+     "d/a " GUARDED "80/tcp=A<192.0.2.0/24<203.0.113.0/24",
+     "1~source ranges 10.0.0.0:80/tcp +203.0.113.0/24; 2~source ranges 10.0.0.0:80/tcp "
+     "-198.51.100.7/32; "},
+    {"a range within the old one", "d/a " GUARDED "80/tcp=A<192.0.2.0/24",
+     "d/a " GUARDED "80/tcp=A<192.0.2.128/25<198.51.100.7/32",
+     "1~source ranges 10.0.0.0:80/tcp +198.51.100.7/32; 1+stand-in ranges 10.0.0.0:80/tcp "
+     "+<192.0.2.128/25; 2~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/25; 3-stand-in "
+     "ranges 10.0.0.0:80/tcp -<192.0.2.128/25; "},
+    {"a range around old ones", "d/a " GUARDED "80/tcp=A<192.0.2.0/26<192.0.2.128/25",
+     "d/a " GUARDED "80/tcp=A<192.0.2.0/24",
+     "1+stand-in ranges 10.0.0.0:80/tcp +<192.0.2.0/24; 2~source ranges 10.0.0.0:80/tcp "
+     "-192.0.2.0/26 -192.0.2.128/25 +192.0.2.0/24; 3-stand-in ranges 10.0.0.0:80/tcp "
+     "-<192.0.2.0/24; "},
+    {"a range within the old one, IPv6", "d/a fd00:: guard link ann 80/tcp=A<2001:db8::/32",
+     "d/a fd00:: guard link ann 80/tcp=A<2001:db8:1::/48",
+     "1+stand-in ranges [fd00::]:80/tcp +<2001:db8:1::/48; 2~source ranges [fd00::]:80/tcp "
+     "-2001:db8::/32 +2001:db8:1::/48; 3-stand-in ranges [fd00::]:80/tcp -<2001:db8:1::/48; "},
+    {"killed when a range stands in", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25",
+     "d/a " GUARDED "80/tcp=A<192.0.2.128/25",
+     "1~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/25; 2-stand-in ranges "
+     "10.0.0.0:80/tcp -<192.0.2.128/25; "},
+    {"killed when it has taken its place", "d/a " GUARDED "80/tcp=A<192.0.2.128/25<<192.0.2.128/25",
+     "d/a " GUARDED "80/tcp=A<192.0.2.128/25",
+     "1-stand-in ranges 10.0.0.0:80/tcp -<192.0.2.128/25; "},
+    {"killed, and the ranges are others meanwhile",
+     "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25<<198.51.100.0/24",
+     "d/a " GUARDED "80/tcp=A<192.0.2.128/26",
+     "1+stand-in ranges 10.0.0.0:80/tcp -<192.0.2.128/25 +<192.0.2.128/26; 2~source ranges "
+     "10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/26; 3-stand-in ranges 10.0.0.0:80/tcp "
+     "-<198.51.100.0/24 -<192.0.2.128/26; "},
+    {"closed when a range stands in", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25",
+     "d/a " GUARDED "80/tcp=",
+     "1-source ranges 10.0.0.0:80/tcp -192.0.2.0/24 -<192.0.2.128/25; 2-frontend 10.0.0.0:80/tcp "
+     "-0=A; "},
     {"snat alone", "d/a " GUARDED "80/tcp=A<0.0.0.0/0", "d/a " GUARDED "80/tcp=A<0.0.0.0/0^",
      "1~source ranges 10.0.0.0:80/tcp +snat; "},
     {"G11, an address of two, in one batch", "d/a; d/b",
@@ -426,6 +484,80 @@ static void check_second(struct arena *a, const struct row *row, const struct lb
     local_mirror_free(m);
 }
 
+static bool in_nets(const struct ip_net *nets, size_t n, const struct ip_addr *client)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ip_net_contains(&nets[i], client)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lets_in(const struct local_front *f, const struct ip_addr *client)
+{
+    return f->all || in_nets(f->open, f->n_open, client) || in_nets(f->also, f->n_also, client);
+}
+
+/* The first and last client of each of its ranges that both states let in is let in now. */
+static void check_front_clients(struct arena *a, const char *name, const struct local_mirror *m,
+                                const struct local_front *const fronts[2])
+{
+    const struct local_mirror_vip *v = local_mirror_vip(m, a, &fronts[0]->id.vip);
+
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 2 * fronts[i]->n_open; k++) {
+            const struct ip_net *net = &fronts[i]->open[k / 2];
+            const struct ip_addr client = k % 2 == 0 ? net->addr : ip_net_last(net);
+            bool in = !lets_in(fronts[0], &client) || !lets_in(fronts[1], &client);
+            for (size_t f = 0; v != NULL && f < v->n_fronts; f++) {
+                in = in || (local_frontend_cmp(&v->fronts[f].id, &fronts[0]->id) == 0 &&
+                            lets_in(&v->fronts[f], &client));
+            }
+            if (!in) {
+                char text[IP_TEXT_MAX];
+                ip_format(&client, text);
+                fail_msg("%s: %s is refused for a moment", name, text);
+            }
+        }
+    }
+}
+
+static void check_clients(struct arena *a, const char *name, const struct local_mirror *m,
+                          const struct state *have, const struct state *want)
+{
+    for (size_t i = 0; i < have->n && i < want->n; i++) {
+        for (size_t f = 0; f < have->items[i].n_fronts; f++) {
+            const struct local_front *from = &have->items[i].fronts[f];
+            const struct local_front *to =
+                local_front_of(want->items[i].fronts, want->items[i].n_fronts, &from->id);
+            if (to != NULL) {
+                check_front_clients(a, name, m, (const struct local_front *const[]){from, to});
+            }
+        }
+    }
+}
+
+/* Within a transaction a packet may miss what goes and what comes. */
+static void check_moments(struct arena *a, const struct row *row, const struct lb_plan *plan,
+                          const struct state *have, const struct state *want)
+{
+    struct local_mirror *m = local_mirror_new(NULL);
+
+    put_state(m, have);
+    for (int wave = 1; wave <= (int)plan->n_ops; wave++) {
+        for (int half = 1; half >= 0; half--) {
+            for (size_t i = 0; i < plan->n_ops; i++) {
+                if (plan->ops[i].wave == wave) {
+                    do_half(m, &plan->ops[i], half == 1);
+                }
+            }
+            check_clients(a, row->name, m, have, want);
+        }
+    }
+    local_mirror_free(m);
+}
+
 static void plans(void **unused)
 {
     unsigned failed = 0;
@@ -449,6 +581,7 @@ static void plans(void **unused)
             failed++;
         }
         check_second(a, &rows[i], &plan, &have, &want);
+        check_moments(a, &rows[i], &plan, &have, &want);
         arena_free(a);
     }
     assert_int_equal(failed, 0);

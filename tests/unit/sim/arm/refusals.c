@@ -495,10 +495,11 @@ static void limits__of_settings__reached(void **state)
         const char *limit, *id, *body, *code;
     } limits[] = {
         {"{\"publicIPAddresses\":1}", P2, PIP_BODY, "PublicIPCountLimitReached"},
-        {"{\"frontendIPConfigurations\":0}", LB, LB_BODY, "FrontendIPConfigurationLimitReached"},
+        {"{\"frontendIPConfigurations\":0}", LB, LB_BODY,
+         "LoadBalancerFrontendIPConfigurationCountLimitReached"},
         {"{\"loadBalancingRules\":0}", LB, LB_BODY, "LoadBalancingRuleLimitReached"},
         {"{\"securityRules\":0}", NSG, NSG_BODY(NSG_RULE("a", "500", FULL)),
-         "SecurityRuleLimitReached"},
+         "SecurityRuleCountLimitReached"},
     };
     struct fixture *f = arm_start("limits", NULL);
     arm_must(f, "PUT", PIP, PIP_BODY);

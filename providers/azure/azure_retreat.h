@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_retreat.h: what was let in for an edit that Azure has refused is shut again.
+ *
+ * Before an edit sends traffic elsewhere, the security group lets it in there (azure_admit.h).  When
+ * the balancer then is refused, nothing sends it there: the addresses that the edit alone needed
+ * leave the rules again, in the same sync.  The next try lets in anew.
+ * Source: docs/adr/0030-putting-back.md.  Pure, but for azure_observe_retreat(). */
+#ifndef TRIMTAB_AZURE_RETREAT_H
+#define TRIMTAB_AZURE_RETREAT_H
+
+#include "providers/azure/azure_sync.h"
+#include "providers/azure/model/azure_access_rules.h"
+
+/* The stage, as lb_flow.retreat and lb_flow.retreats have it. */
+extern const struct lb_stage azure_retreat;
+bool azure_retreats(const struct lb_sync *s, const struct lb_item *item);
+
+/* The addresses that this process gave the Service, and that its status may not show yet. */
+struct azure_texts azure_assigned(struct azure_sync *y, const char *key);
+/* The Service that a load balancing rule was made for, as far as the rule tells: its port, its node
+ * port, and whether traffic arrives at the nodes. */
+const struct azure_service *azure_service_of_rule(struct azure_sync *y, struct json_object *rule);
+
+#endif
