@@ -15,6 +15,7 @@
 #include "controller/kube/lease/lease_rules.h"
 #include "controller/options/options.h"
 #include "controller/queue/queue_rules.h"
+#include "controller/sync/sync_rules.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
