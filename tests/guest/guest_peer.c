@@ -13,6 +13,7 @@
  *     talk ID LABEL                                  a message on it, at once; prints "LABEL
  *                                                    answered POD SEEN" or "LABEL failed ERROR"
  *     shut ID                                        its end
+ *     asked ID                                       until that ask has its answer
  *     big ID NETNS SOURCE ADDRESS PORT BYTES         a datagram of that size, in one piece; prints
  *                                                    "ID whole", or "ID mtu BYTES" of the way
  *     run COMMAND                                    by the shell; the lines before it have been
@@ -298,10 +299,10 @@ static void hear_talker(struct peer *c)
     }
 }
 
-static struct peer *talker_of(struct plan *p, const char *id)
+static struct peer *peer_of(struct plan *p, enum kind kind, const char *id)
 {
     for (size_t i = p->n; i-- > 0;) {
-        if (p->peers[i].kind == TALKER && strcmp(p->peers[i].id, id) == 0) {
+        if (p->peers[i].kind == kind && strcmp(p->peers[i].id, id) == 0) {
             return &p->peers[i];
         }
     }
@@ -335,7 +336,7 @@ static bool is_connecting(int fd)
 
 static void talk(struct plan *p, const char *id, const char *label)
 {
-    struct peer *c = talker_of(p, id);
+    struct peer *c = peer_of(p, TALKER, id);
     while (c->fd >= 0 && is_connecting(c->fd) && turn(p, LOST_MS) > 0) {
     }
     c->done = c->fd < 0;
@@ -349,7 +350,7 @@ static void talk(struct plan *p, const char *id, const char *label)
 
 static void shut(struct plan *p, const char *id)
 {
-    struct peer *c = talker_of(p, id);
+    struct peer *c = peer_of(p, TALKER, id);
     if (c->fd >= 0) {
         (void)close(c->fd);
         c->fd = -1;
@@ -579,6 +580,8 @@ static bool do_line(struct plan *p, const char *line)
         big(p, id, word);
     } else if (sscanf(line, "talk %63s %127s", id, word[0]) == 2) {
         talk(p, id, word[0]);
+    } else if (sscanf(line, "asked %63s", id) == 1) {
+        await_result(p, peer_of(p, CLIENT, id));
     } else if (sscanf(line, "shut %63s", id) == 1) {
         shut(p, id);
     } else if (sscanf(line, "api %63s %127s %127s %127s %127s %n", id, word[0], word[1], word[2],

@@ -189,10 +189,10 @@ def sorry_lines():
     lines = [f"listen p-n1 tcp {NODES['n1']} {SORRY_PORT}", f"api sorry.made p-d {API} POST /api/v1/namespaces/demo/services {json.dumps(body)}",
              f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_PORT} -m -w 1' 1",
              f"run ip netns exec p-d sh /t/await '{front} .*:{SORRY_NODE_PORT} -m -w 1' 0"]
-    lines += [f"ask sorryalone.{i} {ask}" for i in range(4)]
+    lines += [line for i in range(4) for line in (f"ask sorryalone.{i} {ask}", f"asked sorryalone.{i}")]
     lines += [f"listen p-n1 tcp {NODES['n1']} {SORRY_NODE_PORT}",
               f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_NODE_PORT} -m -w 1' 1"]
-    lines += [f"ask sorryback.{i} {ask}" for i in range(4)]
+    lines += [line for i in range(4) for line in (f"ask sorryback.{i} {ask}", f"asked sorryback.{i}")]
     lines.append(f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_PORT} ' 0")
     # It goes: nobody listens on its node port when this program has ended.
     lines.append(f"api sorry.gone p-d {API} DELETE /api/v1/namespaces/demo/services/psorry")
@@ -223,6 +223,8 @@ def plan():
     lines += [f"ask stranger.{i} p-c tcp {STRANGER} 10.0.0.112 80" for i in range(2)]
     lines += ["ask closed.0 p-c tcp " + f"{CLIENT} 10.0.0.102 81", f"ask own.0 p-c tcp {CLIENT} 10.0.0.102 22"]
     lines += [f"ask hairpin.{i} p-n1 tcp {NODES['n1']} 10.0.0.102 80" for i in range(4)]
+    answered = [f"{name_of(c)}.{i}" for c in CASES for i in range(c.asks)] + [f"hairpin.{i}" for i in range(4)]
+    lines += [f"asked {name}" for name in answered]  # before anything is edited
     lines += move_lines() + sorry_lines() + drain_lines()
     full = next(c for c in CASES if c.number == 102)
     lines += [f"probe p-c tcp {CLIENT} {a} {full.node_port}" for a in NODES.values()]
