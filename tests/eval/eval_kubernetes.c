@@ -85,6 +85,19 @@ RUN(should_sync_updated_node)
     return code;
 }
 
+/* Nodes of a load balancer: upstream compares only these. */
+static const struct tt_node *const *eligible(struct arena *a, const struct tt_node *const *nodes,
+                                             size_t n)
+{
+    const struct tt_node **out = ARENA_ARRAY(a, const struct tt_node *, n);
+    for (size_t i = 0; i < n; i++) {
+        struct tt_node *node = arena_memdup(a, nodes[i], sizeof(*node));
+        node->flags |= TT_NODE_ELIGIBLE;
+        out[i] = node;
+    }
+    return out;
+}
+
 RUN(nodes_equal)
 {
     const struct tt_node *const *old_nodes, *const *new_nodes;
@@ -94,8 +107,8 @@ RUN(nodes_equal)
         code = eval_nodes(a, json_member(in, "new"), &new_nodes, &n_new, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(nodes_fingerprint(old_nodes, n_old) ==
-                                       nodes_fingerprint(new_nodes, n_new));
+        *ret = json_object_new_boolean(nodes_fingerprint(eligible(a, old_nodes, n_old), n_old) ==
+                                       nodes_fingerprint(eligible(a, new_nodes, n_new), n_new));
     }
     return code;
 }
