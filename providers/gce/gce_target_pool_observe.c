@@ -333,15 +333,6 @@ static bool is_locked(const struct look *l)
     return !l->s->planning && !l->p->cloud.offline && l->t->in.verb != TT_VERB_UPDATE;
 }
 
-bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
-{
-    struct json_object *o;
-    return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
-                            a, &o) == GCE_PRESENT &&
-           gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
-                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
-}
-
 /* How a Service that wants the shared check must hold it, by what is known of it. */
 static enum hold_how hold_wanted(void *arg)
 {

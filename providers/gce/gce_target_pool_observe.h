@@ -28,7 +28,5 @@ struct gce_tp_item {
 /* Reads what the verb needs into item->o.  With s->fresh from the cloud itself; else from the
  * snapshot where it is young enough.  Sets s->observed_fresh and s->reads. */
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;
-/* The snapshot has the shared health check and its firewall. */
-bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n);
 
 #endif

@@ -15,6 +15,7 @@
 #include "controller/kube/lease/lease_rules.h"
 #include "controller/options/options.h"
 #include "controller/queue/queue_rules.h"
+#include "controller/sync/sync_rules.h"
 #include "tests/upstream/controller.h"
 
 #define RUN(name)                                                                                  \
@@ -49,7 +50,9 @@ RUN(needs_update)
         code = eval_service(a, json_member(in, "new"), &cur, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(svc_needs_update(old_svc, cur, NULL, 0, NULL));
+        const struct sync_scope scope = {0}; /* of a provider without classes or annotations */
+        uint32_t reasons = scope_reasons(&scope, old_svc, cur, true, NULL);
+        *ret = json_object_new_boolean((reasons & TT_REASON_SPEC) != 0);
     }
     return code;
 }
@@ -83,6 +86,19 @@ RUN(should_sync_updated_node)
     return code;
 }
 
+/* Nodes of a load balancer: upstream compares only these. */
+static const struct tt_node *const *eligible(struct arena *a, const struct tt_node *const *nodes,
+                                             size_t n)
+{
+    const struct tt_node **out = ARENA_ARRAY(a, const struct tt_node *, n);
+    for (size_t i = 0; i < n; i++) {
+        struct tt_node *node = arena_memdup(a, nodes[i], sizeof(*node));
+        node->flags |= TT_NODE_ELIGIBLE;
+        out[i] = node;
+    }
+    return out;
+}
+
 RUN(nodes_equal)
 {
     const struct tt_node *const *old_nodes, *const *new_nodes;
@@ -92,8 +108,8 @@ RUN(nodes_equal)
         code = eval_nodes(a, json_member(in, "new"), &new_nodes, &n_new, err);
     }
     if (code == ERR_OK) {
-        *ret =
-            json_object_new_boolean(nodes_sufficiently_equal(old_nodes, n_old, new_nodes, n_new));
+        *ret = json_object_new_boolean(nodes_fingerprint(eligible(a, old_nodes, n_old), n_old) ==
+                                       nodes_fingerprint(eligible(a, new_nodes, n_new), n_new));
     }
     return code;
 }

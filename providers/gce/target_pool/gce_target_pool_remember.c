@@ -18,6 +18,15 @@ int gce_tp_fill(struct gce_cloud *cloud, struct http *http, const struct tt_call
     return rc;
 }
 
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
+{
+    struct json_object *o;
+    return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
+                            a, &o) == GCE_PRESENT &&
+           gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
+                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
+}
+
 /* ---- writes ---------------------------------------------------------------------------------- */
 
 static enum gce_collection collection_of(enum gce_tp_action action)

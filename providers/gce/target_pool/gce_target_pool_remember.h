@@ -6,6 +6,7 @@
 
 #include "common/lb/plan.h"
 #include "common/net/http.h"
+#include "providers/gce/model/gce_names.h"
 
 struct gce_cloud;
 
@@ -15,5 +16,7 @@ int gce_tp_fill(struct gce_cloud *cloud, struct http *http, const struct tt_call
 /* After an operation: what was written is known, what failed is forgotten. */
 void gce_tp_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
+/* The snapshot has the shared health check and its firewall. */
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n);
 
 #endif
