@@ -59,7 +59,7 @@ bool sync_spares(const struct sync_item *item)
     return left_us > 0 && left_us <= LONGEST_US; /* else the clock was set */
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void say_when(struct sync_item *item, const struct former_refusal *r)
 {

@@ -8,7 +8,7 @@ import collections
 import re
 
 UNCALLED = set("""
- app_is_idle app_next_due_ms gce_l4_subnet_neg_name intern_count keep_used local_holder_must_list queue_wait_idle
+app_is_idle app_next_due_ms gce_l4_subnet_neg_name keep_used local_holder_must_list queue_wait_idle
 """.split())
 PRODUCT = ("common/", "controller/", "providers/", "sim/")
 WORD = re.compile(r"\b[a-z_]\w*\b")

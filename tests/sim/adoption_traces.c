@@ -134,8 +134,8 @@ static void sort_lists(struct json_object *o)
     }
 }
 
-/* "POST regions/us-central1/addresses {…}" for what changes something, else NULL: a question whether
- * something may be made is answered that it exists (docs/adr/0049). */
+/* "POST regions/us-central1/addresses {…}" for what changes something, else NULL: a question
+ * whether something may be made is answered that it exists (docs/adr/0049). */
 static const char *change_text(struct arena *a, struct json_object *line)
 {
     const char *method = json_str(line, "method");

@@ -308,7 +308,7 @@ def test_files__with_pods_in_place_of_slices():
             for o in DUMP["items"] if o["metadata"]["name"] == "web-abcde" for e in o["endpoints"]]
     dump = {"kind": "List", "items": [o for o in DUMP["items"] if o["kind"] != "EndpointSlice"] + pods}
     r = trace(dump, "--to=203.0.113.10:80", "-o", "json")
-    assert "those that the controller would make of the Pods" in r.stderr, r
+    assert "slices made from the Pods are used instead" in r.stderr, r
     want = {(e["pod"], e["probability"], e["zone"]) for e in document(DUMP, "--to=203.0.113.10:80")["endpoints"]}
     assert {(e["pod"], e["probability"], e["zone"]) for e in json.loads(r.stdout)["endpoints"]} == want, r.stdout
     assert "its EndpointSlices are empty: no pod matches its selector app=shop" in \

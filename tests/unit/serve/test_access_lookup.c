@@ -102,7 +102,7 @@ static void access__config_map_changes__new_ca_counts_and_rubbish_does_not(void 
                            "/configmaps?allowWatchBookmarks=true&fieldSelector=metadata.name%3D"
                            "extension-apiserver-authentication&resourceVersionMatch=NotOlderThan&"
                            "sendInitialEvents=true&timeout="));
-    until_logged(&s, "client-ca-file: there is no certificate in it");
+    until_logged(&s, "client-ca-file: it has no certificate");
     until_logged(&s, "requestheader-allowed-names: want a JSON array");
     STACK_OF(X509_NAME) *names = access_client_ca_names(s.access);
     assert_int_equal(sk_X509_NAME_num(names), 1);
@@ -253,7 +253,7 @@ static void access__file_changes__is_read_again_within_a_minute(void **state)
     until_status(&s, old_cert, 0);
     (void)kit_write(s.a, s.folder, "ca.crt", "rubbish");
     clock_fake_advance(fake_api_clock(s.api), 60000);
-    until_logged(&s, "--client-ca-file: there is no certificate");
+    until_logged(&s, "--client-ca-file: it has no certificate");
     until_status(&s, old_cert, 0);
     (void)kit_write(s.a, s.folder, "ca.crt", next->pem);
     until_status(&s, new_cert, 0);
