@@ -24,6 +24,7 @@ struct rare {
     uint64_t *findings; /* n_findings of them; NULL: none */
     size_t n_findings;
     uint64_t nobody;
+    char *refusal; /* of its replacement (former_rules.h) */
 };
 
 /* There is one for each Service of the cluster: its members are those of struct
@@ -65,6 +66,7 @@ static void rare_free(struct rare *r)
         free(r->let_go_uid);
         free(r->findings);
         free(r->marked_uid);
+        free(r->refusal);
         free(r);
     }
 }
@@ -106,7 +108,8 @@ static void tidy_rare(struct known *e)
     const struct rare *r = e->rare;
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
-        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0) {
+        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
+        r->refusal == NULL) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -239,6 +242,7 @@ static struct kube_held forget_object(struct known *e)
         r->waits_ms = 0;
         r->n_findings = 0;
         r->nobody = 0;
+        free(STEAL(r->refusal));
     }
     return accepted;
 }
@@ -278,6 +282,35 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+static void set_refusal(struct known *e, const char *text)
+{
+    if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
+        struct rare *r = rare_of(e);
+        free(r->refusal);
+        r->refusal = text == NULL ? NULL : xstrdup(text);
+        tidy_rare(e);
+    }
+}
+
+void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_refusal(e, text);
+    }
+    mutex_unlock(&c->lock);
+}
+
+const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const char *text = e == NULL || e->rare == NULL ? NULL : arena_strdup(a, e->rare->refusal);
+    mutex_unlock(&c->lock);
+    return text;
+}
+
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
@@ -300,6 +333,9 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->half = !good && (e->half || end->touched);
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
+        if (good) {
+            set_refusal(e, NULL);
+        }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {
         old = e->accepted;

@@ -423,6 +423,7 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
     if (item->extras_due) {
         add_extras(&w, item, true);
     }
+    add(&w, sync_refusal_body(item), "failed to keep that the replacement was refused");
     if (report) {
         add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
     }

@@ -325,6 +325,28 @@ static enum http_next take_page(struct azure_call *c, struct http_request *req,
     return send_first(c, req, 0, err);
 }
 
+/* The place of the call's kind of write. */
+static int64_t *usual_of(struct azure_call *c) _requires_(c->arm->lock)
+{
+    return &c->arm->usual_ms[c->spec.kind][c->spec.verb == AZURE_DELETE];
+}
+
+static int64_t usual_ms(struct azure_call *c)
+{
+    mutex_lock(&c->arm->lock);
+    int64_t ms = *usual_of(c);
+    mutex_unlock(&c->arm->lock);
+    return ms;
+}
+
+static void note_took(struct azure_call *c, int64_t most_ms)
+{
+    mutex_lock(&c->arm->lock);
+    int64_t *usual = usual_of(c);
+    *usual = azure_lro_usual_ms(*usual, c->at_work_ms, most_ms);
+    mutex_unlock(&c->arm->lock);
+}
+
 /* A write was taken: is it done, and do we hold the resource in its final form? */
 static enum http_next take_progress(struct azure_call *c, struct http_request *req,
                                     const struct http_response *resp, struct json_object *o,
@@ -352,9 +374,13 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
             retry_begin(&c->retry, &poll_policy, now);
             c->poll_since_ms = now;
         }
+        c->at_work_ms = now - c->poll_since_ms;
         int64_t wait_ms =
-            azure_lro_wait_ms(c->phase == SEND, now - c->poll_since_ms, lro.retry_after_ms);
+            azure_lro_wait_ms(c->phase == SEND, c->at_work_ms, usual_ms(c), lro.retry_after_ms);
         return send_poll(c, req, wait_ms > 0 ? now + wait_ms : 0);
+    }
+    if (c->phase != SEND) {
+        note_took(c, now - c->poll_since_ms);
     }
     if (c->spec.verb != AZURE_PUT) {
         return HTTP_DONE;
