@@ -81,9 +81,6 @@ const char *svc_health_check(const struct tt_service *s, int32_t *ret_port);
  * than /97 are INVALID (our deviation, §9.2 row 2). */
 int svc_source_ranges(struct arena *a, const struct tt_service *s, struct str_set *ret,
                       struct err *err) _warn_unused_;
-/* Upstream's rule without our deviation; for trimtab-eval and for reading what others made. */
-int svc_source_ranges_upstream(struct arena *a, const struct tt_service *s, struct str_set *ret,
-                               struct err *err) _warn_unused_;
 bool svc_ranges_allow_all(const struct str_set *ranges); /* holds "0.0.0.0/0" */
 
 /* §1.7: "ns/name" → parts; one part: namespace "".  ERR_INVALID for more than one '/'. */

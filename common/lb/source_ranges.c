@@ -11,8 +11,8 @@
 #include "common/lb/service_rules.h"
 
 /* Reads `n` ranges.  On failure *ret_bad is the item that is at fault (trimmed). */
-static bool read_ranges(struct arena *a, const char *const *items, size_t n, bool allow_mapped,
-                        struct str_set *ret, const char **ret_bad)
+static bool read_ranges(struct arena *a, const char *const *items, size_t n, struct str_set *ret,
+                        const char **ret_bad)
 {
     const char **texts = ARENA_ARRAY(a, const char *, n);
     for (size_t i = 0; i < n; i++) {
@@ -24,7 +24,7 @@ static bool read_ranges(struct arena *a, const char *const *items, size_t n, boo
         }
         /* "::ffff:10.0.0.0/90" is no IPv4 range any more, and "/96" silently becomes all of IPv4:
          * nobody who writes either means what upstream makes of it. */
-        if (!allow_mapped && net.was_mapped && (net.addr.len != 4 || net.prefix == 0)) {
+        if (net.was_mapped && (net.addr.len != 4 || net.prefix == 0)) {
             return false;
         }
         char text[IP_TEXT_MAX];
@@ -35,11 +35,11 @@ static bool read_ranges(struct arena *a, const char *const *items, size_t n, boo
     return true;
 }
 
-static int ranges_of_field(struct arena *a, const struct tt_service *s, bool allow_mapped,
-                           struct str_set *ret, struct err *err)
+static int ranges_of_field(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                           struct err *err)
 {
     const char *bad = NULL;
-    if (read_ranges(a, s->source_ranges, s->n_source_ranges, allow_mapped, ret, &bad)) {
+    if (read_ranges(a, s->source_ranges, s->n_source_ranges, ret, &bad)) {
         return ERR_OK;
     }
     return err_set(
@@ -49,14 +49,14 @@ static int ranges_of_field(struct arena *a, const struct tt_service *s, bool all
         str_join(a, s->source_ranges, s->n_source_ranges, " "), bad);
 }
 
-static int ranges_of_annotation(struct arena *a, const char *value, bool allow_mapped,
-                                struct str_set *ret, struct err *err)
+static int ranges_of_annotation(struct arena *a, const char *value, struct str_set *ret,
+                                struct err *err)
 {
     const char *text = str_or(str_trim_unicode(a, str_nonnull(value)), "0.0.0.0/0");
     size_t n;
     char **items = str_split(a, text, ',', &n);
     const char *bad = NULL;
-    if (read_ranges(a, (const char *const *)items, n, allow_mapped, ret, &bad)) {
+    if (read_ranges(a, (const char *const *)items, n, ret, &bad)) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
@@ -65,26 +65,13 @@ static int ranges_of_annotation(struct arena *a, const char *value, bool allow_m
                    LB_SOURCE_RANGES_ANNOTATION, text);
 }
 
-static int ranges_read(struct arena *a, const struct tt_service *s, bool allow_mapped,
-                       struct str_set *ret, struct err *err)
-{
-    if (s->n_source_ranges > 0) { /* the annotation is not even looked at then */
-        return ranges_of_field(a, s, allow_mapped, ret, err);
-    }
-    return ranges_of_annotation(a, svc_annotation(s, LB_SOURCE_RANGES_ANNOTATION), allow_mapped,
-                                ret, err);
-}
-
 int svc_source_ranges(struct arena *a, const struct tt_service *s, struct str_set *ret,
                       struct err *err)
 {
-    return ranges_read(a, s, false, ret, err);
-}
-
-int svc_source_ranges_upstream(struct arena *a, const struct tt_service *s, struct str_set *ret,
-                               struct err *err)
-{
-    return ranges_read(a, s, true, ret, err);
+    if (s->n_source_ranges > 0) { /* the annotation is not even looked at then */
+        return ranges_of_field(a, s, ret, err);
+    }
+    return ranges_of_annotation(a, svc_annotation(s, LB_SOURCE_RANGES_ANNOTATION), ret, err);
 }
 
 bool svc_ranges_allow_all(const struct str_set *ranges)

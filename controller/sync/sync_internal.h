@@ -22,6 +22,8 @@ struct sync_written {
     size_t n_ingress;
     const struct tt_kv *annotations;
     size_t n_annotations;
+    const char *const *reports; /* bodies of sync_report_bodies() */
+    size_t n_reports;
 };
 
 struct sync_item {

@@ -267,6 +267,19 @@ static void add_conditions(struct writes *w, const struct sync_item *item)
     }
 }
 
+/* Written already, while the load balancer was tidied up. */
+static bool was_reported(const struct sync_item *item, const char *body)
+{
+    const struct sync_written *w = item->written;
+
+    for (size_t i = 0; w != NULL && i < w->n_reports; i++) {
+        if (str_eq(w->reports[i], body)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Status of an existing Service, found in the store. */
 static void add_report(struct writes *w, const struct sync_item *item, enum sync_report what,
                        int64_t delay_ms)
@@ -275,7 +288,9 @@ static void add_report(struct writes *w, const struct sync_item *item, enum sync
     size_t n = item->obj == NULL ? 0 : sync_report_bodies(item, what, delay_ms, bodies);
 
     for (size_t i = 0; i < n; i++) {
-        add(w, bodies[i], "failed to report on the load balancer");
+        if (!was_reported(item, bodies[i])) {
+            add(w, bodies[i], "failed to report on the load balancer");
+        }
     }
     if (what == SYNC_REPORT_GONE && item->obj != NULL) {
         add_mark(w, sync_mark_gone(item));
@@ -441,14 +456,17 @@ void sync_write_serving(struct sync_item *item)
     struct writes w = writes_of(item);
     struct err err = ERR_INIT;
     const char *body = status_body(item, r->ingress, r->n_ingress);
+    const char *reports[SYNC_REPORTS_MAX];
 
     if (body == NULL || w.none || item->obj == NULL) {
         return;
     }
+    size_t n_reports = sync_report_bodies(item, SYNC_REPORT_DONE, 0, reports);
     log_info(2, "Patching status for service", LOG_S("service", item->key));
     service_cache_set_addresses(item->s->cache, item->key,
                                 addresses_fingerprint(r->ingress, r->n_ingress));
     add(&w, annotations_body(item, false), "failed to update annotations");
+    add_report(&w, item, SYNC_REPORT_DONE, 0);
     add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
     add(&w, body, "failed to update load balancer status");
     if (write_all(item, &w, &err) != ERR_OK) {
@@ -466,6 +484,8 @@ void sync_write_serving(struct sync_item *item)
                            : arena_memdup(item->a, r->annotations,
                                           r->n_annotations * sizeof(r->annotations[0])),
         .n_annotations = r->n_annotations,
+        .reports = arena_memdup(item->a, reports, n_reports * sizeof(reports[0])),
+        .n_reports = n_reports,
     };
     item->written = written;
     item->addressed_ms = clock_now_ms(item->s->clock);

@@ -192,12 +192,3 @@ uint32_t gce_gauges_get(struct gce_gauges *g, const char *key)
     mutex_unlock(&g->lock);
     return bits_of(word);
 }
-
-size_t gce_gauges_bytes(struct gce_gauges *g)
-{
-    mutex_lock(&g->lock);
-    size_t bytes = sizeof(*g) + g->services.cap * sizeof(struct gce_digest) +
-                   g->cap_counts * sizeof(struct count);
-    mutex_unlock(&g->lock);
-    return bytes;
-}

@@ -83,7 +83,5 @@ void gce_gauges_set(struct gce_gauges *g, const struct tt_host *host, const char
                     uint32_t bits, int64_t now_ms);
 /* As what it counts; 0: nowhere. */
 uint32_t gce_gauges_get(struct gce_gauges *g, const char *key);
-/* Bytes of heap that the counts take. */
-size_t gce_gauges_bytes(struct gce_gauges *g);
 
 #endif

@@ -17,6 +17,7 @@ from stage import Stage, Template
 import tap  # stage.py put its folder on the path
 
 MILLION = 1000000
+HANG_S = 180
 template = None
 
 
@@ -132,9 +133,12 @@ def test_list__of_another_kind():
                 ends_well(stage, "new")
 
 
-def watch_that_sends(*events):
+def watch_that_sends(*events, after=None):
+    """`after`: a threading.Event that comes first."""
     def answer(c, _):
         c.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+        if after is not None:
+            after.wait(HANG_S)
         for event in events:
             if not c.send(json.dumps(event) + "\n"):
                 return
@@ -160,10 +164,13 @@ def test_watch__deletions_that_never_happened():
     with Stage(template, streams=False) as stage:
         old = stage.get("old")
         event = {"type": "DELETED", "object": {**old, "metadata": {**old["metadata"], "resourceVersion": "900000"}}}
-        spell = Spell(watch_that_sends(event), watch_of_services)
+        known = threading.Event()
+        spell = Spell(watch_that_sends(event, after=known), watch_of_services)
         stage.kube.cast(spell)
         stage.launch().until_watching()
         assert spell.until_hit(1)
+        stage.until("its first sync is over", lambda: stage.logged('"Synced" service="default/old"'))
+        known.set()
         stage.until("it is taken away", lambda: stage.logged("Deleted load balancer"))
         left = [path for path in stage.template.documents(stage.must("GET", "/sim/state")) if "/forwardingRules/" in path or "/targetPools/" in path]
         assert not left, left

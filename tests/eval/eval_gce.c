@@ -77,7 +77,7 @@ RUN(annotations)
     }
     const char *tier = NULL;
     struct json_object *o = json_object_new_object();
-    json_add_str(o, "scheme", gce_scheme_name(gce_svc_scheme(svc)));
+    json_add_str(o, "scheme", gce_svc_scheme(svc) == GCE_INTERNAL ? "INTERNAL" : "EXTERNAL");
     json_add_bool(o, "share_backend_service", gce_svc_shares_backend_service(svc));
     json_add_bool(o, "global_access", gce_svc_wants_global_access(svc));
     json_add_str(o, "subnet", gce_svc_subnet(svc));
@@ -102,42 +102,6 @@ RUN(is_ours)
             svc, given != NULL ? &rule : NULL, json_bool(in, "rbs_default", false)));
     }
     return code;
-}
-
-/* The members of a map of strings. */
-static struct tt_kv *map_items(struct arena *a, struct json_object *map, size_t *ret_n)
-{
-    struct tt_kv *items = ARENA_ARRAY(a, struct tt_kv, 1);
-    *ret_n = 0;
-    if (!json_object_is_type(map, json_type_object)) {
-        return items;
-    }
-    items = ARENA_ARRAY(a, struct tt_kv, (size_t)json_object_object_length(map));
-    json_object_object_foreach(map, key, value)
-    {
-        items[(*ret_n)++] =
-            (struct tt_kv){.key = key, .value = str_nonnull(json_object_get_string(value))};
-    }
-    return items;
-}
-
-RUN(merge_annotations)
-{
-    size_t n_existing;
-    size_t n_update;
-    size_t n;
-    struct tt_kv *existing = map_items(a, json_member(in, "existing"), &n_existing);
-    struct tt_kv *update = map_items(a, json_member(in, "update"), &n_update);
-    struct tt_kv *merged;
-    bool changed = gce_merge_annotations(a, existing, n_existing, update, n_update, &merged, &n);
-    struct json_object *map = json_object_new_object();
-    for (size_t i = 0; i < n; i++) {
-        json_add_str(map, merged[i].key, merged[i].value);
-    }
-    *ret = json_object_new_object();
-    json_add_bool(*ret, "changed", changed);
-    json_add(*ret, "annotations", map);
-    return ERR_OK;
 }
 
 RUN(names)
@@ -333,7 +297,6 @@ const struct eval_fn eval_gce[] = {
     {"gce.conf", conf},
     {"gce.annotations", annotations},
     {"gce.target_pool.is_ours", is_ours},
-    {"gce.merge_annotations", merge_annotations},
     {"gce.target_pool.names", names},
     {"gce.target_pool.affinity", affinity},
     {"gce.target_pool.port_range", port_range},

@@ -131,7 +131,6 @@ int eval_bs_facts(struct arena *a, struct json_object *facts, struct gce_bs_fact
         .check_sources = gce_strs_of(a, options.lb_src_cidrs, options.n_lb_src_cidrs),
         .check_sources_v6_ilb = gce_strs_one(a, GCE_CHECK_SOURCE_V6_ILB),
         .check_sources_v6_netlb = gce_strs_one(a, GCE_CHECK_SOURCE_V6_NETLB),
-        .upstream = true,
     };
     return ERR_OK;
 }

@@ -120,8 +120,6 @@ RUN(bservice_equal)
     struct gce_bservice_compare how = {
         .strong = json_bool(in, "strong_affinity", false),
         .log_managed = json_bool(in, "managed_logging", false),
-        .zonal = json_bool(in, "zonal_affinity", false),
-        .text = true,
     };
     int code = two_services(a, in, &is, &want, err);
     if (code == ERR_OK) {
@@ -130,13 +128,26 @@ RUN(bservice_equal)
     return code;
 }
 
+static struct gce_strs groups_of(struct arena *a, const struct gce_bservice *b)
+{
+    const char **items = ARENA_ARRAY(a, const char *, b->n_backends);
+    for (size_t i = 0; i < b->n_backends; i++) {
+        items[i] = b->backends[i].group;
+    }
+    return (struct gce_strs){.items = items, .n = b->n_backends};
+}
+
+/* The planner compares the members, and the links of the groups. */
 RUN(ilb_bservice_equal)
 {
     struct gce_bservice is;
     struct gce_bservice want;
     int code = two_services(a, in, &is, &want, err);
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(gce_ilb_bservice_equal(a, &is, &want));
+        struct gce_strs x = groups_of(a, &is);
+        struct gce_strs y = groups_of(a, &want);
+        *ret = json_object_new_boolean(gce_ilb_bservice_members_equal(a, &is, &want, NULL) &&
+                                       gce_links_same(&x, &y));
     }
     return code;
 }

@@ -6,9 +6,13 @@
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/base/str.h"
+#include "controller/sync/sync_rules.h"
 #include "providers/gce/backend/gce_l4_address_rules.h"
+#include "providers/gce/gce_provider.h"
+#include "tests/eval/eval_gce_asked.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
@@ -17,6 +21,24 @@
 #define text_of eval_text
 
 /* ---- names and descriptions ------------------------------------------------------------------ */
+
+/* The rule's name by its protocol, in any case; NULL: rules of ours have no other. */
+static const char *rule_name(const struct gce_l4_names *n, const char *protocol, bool v6)
+{
+    const struct {
+        const char *protocol, *v4, *v6;
+    } rows[] = {
+        {"TCP", n->rule_tcp, n->rule_tcp_v6},
+        {"UDP", n->rule_udp, n->rule_udp_v6},
+        {"L3_DEFAULT", n->rule_l3, n->rule_l3_v6},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (strcasecmp(protocol, rows[i].protocol) == 0) {
+            return v6 ? rows[i].v6 : rows[i].v4;
+        }
+    }
+    return NULL;
+}
 
 RUN(names)
 {
@@ -27,11 +49,14 @@ RUN(names)
     struct gce_l4_names n;
     (void)err;
     gce_l4_names_make(a, uid, ns, name, text_of(in, "uid"), &n);
+    if (rule_name(&n, protocol, false) == NULL) {
+        return EVAL_UNSUPPORTED;
+    }
     struct json_object *o = json_object_new_object();
     json_add_str(o, "backend_service", n.backend);
     json_add_str(o, "subnet_neg", gce_l4_subnet_neg_name(a, uid, ns, name, text_of(in, "subnet")));
-    json_add_str(o, "forwarding_rule", gce_l4_rule_name(a, uid, ns, name, protocol, false));
-    json_add_str(o, "forwarding_rule_ipv6", gce_l4_rule_name(a, uid, ns, name, protocol, true));
+    json_add_str(o, "forwarding_rule", rule_name(&n, protocol, false));
+    json_add_str(o, "forwarding_rule_ipv6", rule_name(&n, protocol, true));
     json_add_str(o, "legacy_forwarding_rule", n.legacy);
     json_add_str(o, "legacy_forwarding_rule_ipv6", n.legacy_v6);
     json_add_str(o, "firewall", n.firewall);
@@ -72,22 +97,18 @@ RUN(description)
     return ERR_OK;
 }
 
-RUN(api_version)
-{
-    const char *current = gce_l4_version_of(a, text_of(in, "description"));
-    (void)err;
-    *ret = json_object_new_object();
-    json_add_str(*ret, "current", current);
-    json_add_str(*ret, "use", gce_l4_version_for_update(current, text_of(in, "wanted")));
-    return ERR_OK;
-}
-
 /* ---- updates --------------------------------------------------------------------------------- */
 
+/* The controller queues a Service for what changed in its spec, with Google's descriptor. */
+static bool is_queued(const struct tt_service *was, const struct tt_service *is)
+{
+    const struct sync_scope scope = sync_scope_of(&tt_gce_provider);
+    return (scope_reasons(&scope, was, is, true, NULL) & TT_REASON_SPEC) != 0;
+}
+
+/* Upstream asks of Services of one side alone. */
 static int needs_update(struct arena *a, struct json_object *in, struct json_object **ret,
-                        struct err *err,
-                        bool (*ask)(const struct tt_service *old_svc, const struct tt_service *cur,
-                                    bool dual_stack))
+                        struct err *err, bool (*wants)(struct arena *a, const struct tt_service *s))
 {
     const struct tt_service *was;
     const struct tt_service *is;
@@ -96,31 +117,34 @@ static int needs_update(struct arena *a, struct json_object *in, struct json_obj
         code = eval_service(a, json_member(in, "new"), &is, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(ask(was, is, json_bool(in, "dual_stack", false)));
+        *ret = json_object_new_boolean((wants(a, was) || wants(a, is)) && is_queued(was, is));
     }
     return code;
 }
 
 RUN(ilb_needs_update)
 {
-    return needs_update(a, in, ret, err, gce_l4_ilb_needs_update);
+    return needs_update(a, in, ret, err, asked_wants_ilb);
 }
 
 RUN(netlb_needs_update)
 {
-    return needs_update(a, in, ret, err, gce_l4_netlb_needs_update);
+    return needs_update(a, in, ret, err, asked_wants_netlb);
 }
 
-/* A Service that has these annotations. */
+/* A load balancer's Service that has these annotations. */
 static int service_with(struct arena *a, struct json_object *annotations,
                         const struct tt_service **ret, struct err *err)
 {
     _cleanup_(json_putp) struct json_object *o = json_object_new_object();
     struct json_object *meta = json_object_new_object();
+    struct json_object *spec = json_object_new_object();
     if (annotations != NULL) {
         json_add(meta, "annotations", json_object_get(annotations));
     }
     json_add(o, "metadata", meta);
+    json_add_str(spec, "type", "LoadBalancer");
+    json_add(o, "spec", spec);
     return eval_service(a, o, ret, err);
 }
 
@@ -133,7 +157,7 @@ RUN(only_status)
         code = service_with(a, json_member(in, "new"), &is, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(gce_l4_only_status_annotations_changed(was, is));
+        *ret = json_object_new_boolean(!is_queued(was, is));
     }
     return code;
 }
@@ -147,20 +171,6 @@ RUN(finalizer_lost)
     (void)err;
     *ret = json_object_new_boolean(gce_l4_finalizer_lost(
         was, n_old, is, n, text_of(in, "finalizer"), json_bool(in, "deleting", false)));
-    return ERR_OK;
-}
-
-RUN(is_resync)
-{
-    const struct gce_l4_seen seen = {
-        .processed = text_of(in, "last_processed"),
-        .ignored = text_of(in, "last_ignored"),
-        .seen = text_of(in, "last_seen"),
-        .succeeded = json_bool(in, "succeeded", false),
-    };
-    (void)a;
-    (void)err;
-    *ret = json_object_new_boolean(gce_l4_is_resync(&seen, text_of(in, "current")));
     return ERR_OK;
 }
 
@@ -293,12 +303,10 @@ const struct eval_fn eval_gce_l4_rules[] = {
     {"gce.l4.names", names},
     {"gce.l4.instance_group_name", group_name},
     {"gce.l4.description", description},
-    {"gce.l4.api_version", api_version},
     {"gce.l4.ilb_needs_update", ilb_needs_update},
     {"gce.l4.netlb_needs_update", netlb_needs_update},
     {"gce.l4.only_status_annotations_changed", only_status},
     {"gce.l4.finalizer_lost", finalizer_lost},
-    {"gce.l4.is_resync", is_resync},
     {"gce.l4.source_ranges", source_ranges},
     {"gce.l4.ports", ports},
     {"gce.l4.ip_to_use", ip_to_use},

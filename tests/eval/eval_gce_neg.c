@@ -110,7 +110,7 @@ RUN(subset)
                                              .nodes = sorted_strs(a, given, zone),
                                              .current = sorted_strs(a, current, zone)};
     }
-    gce_neg_subset(a, zones, n, (int)json_int(in, "limit", 0), text_of(in, "salt"), false);
+    gce_neg_subset(a, zones, n, (int)json_int(in, "limit", 0), text_of(in, "salt"));
     for (size_t i = 0; i < n; i++) {
         json_add(*ret, zones[i].zone, sorted_answer(a, &zones[i].picked));
     }
@@ -218,7 +218,6 @@ RUN(membership)
         .subnetwork = text_of(in, "subnetwork"),
         .include_draining = json_bool(in, "include_draining", false),
         .ipv6 = json_bool(in, "ipv6", false),
-        .upstream = true,
         .network = json_str(in, "network"),
     };
     w.filter = filter_of(a, in, subnet_name(a, w.subnetwork));

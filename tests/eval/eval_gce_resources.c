@@ -14,6 +14,7 @@
 #include "providers/gce/model/gce_gcloud.h"
 #include "providers/gce/model/gce_service_rules.h"
 #include "providers/gce/model/gce_target_pool.h"
+#include "tests/eval/eval_gce_asked.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ static int wanted_traffic(struct arena *a, const struct tt_service *svc, struct 
                           struct gce_firewall *ret, struct err *err)
 {
     struct str_set ranges;
-    int code = svc_source_ranges_upstream(a, svc, &ranges, err);
+    int code = svc_source_ranges(a, svc, &ranges, err);
     if (code != ERR_OK) {
         return code;
     }
@@ -231,7 +232,6 @@ static int facts_of(struct arena *a, struct json_object *given, struct gce_tp_fa
         .node_tags = str_set_make(a, tags, n_tags),
         .rbs_default = json_bool(given, "rbsDefault", false),
         .deny_firewall = json_bool(given, "denyFirewall", false),
-        .upstream = true,
     };
     return ERR_OK;
 }
@@ -261,17 +261,15 @@ RUN(desired)
     if (code != ERR_OK) {
         return code;
     }
-    bool internal = gce_svc_scheme(svc) == GCE_INTERNAL;
     bool ilb_subsets = json_bool(json_member(in, "facts"), "ilbSubsets", false);
-    bool ours = internal ? gce_ilb_legacy_is_ours(svc, true, false, ilb_subsets)
-                         : !gce_svc_class_is_foreign(svc) &&
-                               gce_svc_target_pool_is_ours(svc, NULL, facts.rbs_default);
-    if (!ours) {
+    switch (asked_legacy_kind(svc, ilb_subsets, facts.rbs_default)) {
+    case GCE_KIND_TARGET_POOL:
+        break;
+    case GCE_KIND_ILB_GROUPS:
+        return eval_ilb_desired(a, in, ret, err);
+    default:
         *ret = elsewhere();
         return ERR_OK;
-    }
-    if (internal) {
-        return eval_ilb_desired(a, in, ret, err);
     }
     struct gce_tp_input input = {
         .service = svc,

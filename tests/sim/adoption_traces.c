@@ -134,15 +134,16 @@ static void sort_lists(struct json_object *o)
     }
 }
 
-/* "POST regions/us-central1/addresses {…}" for what changes something, else NULL. */
+/* "POST regions/us-central1/addresses {…}" for what changes something, else NULL: a question whether
+ * something may be made is answered that it exists (docs/adr/0049). */
 static const char *change_text(struct arena *a, struct json_object *line)
 {
     const char *method = json_str(line, "method");
     const char *path = json_str(line, "path");
     struct json_object *body = json_member(line, "request");
     const char *question = strchr(path, '?');
-    if (str_eq(method, "GET") || strstr(path, "/operations/") != NULL ||
-        !str_has_prefix(path, API)) {
+    if (str_eq(method, "GET") || json_int(line, "status", 0) == 409 ||
+        strstr(path, "/operations/") != NULL || !str_has_prefix(path, API)) {
         return NULL;
     }
     path += strlen(API);

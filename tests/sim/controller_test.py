@@ -228,7 +228,8 @@ def test_cloud_refuses__event_says_why_and_it_heals():
 def test_status_patch_refused__written_later():
     with World(PROGRAMS, "--nodes=1") as w:
         w.start()
-        w.fault(match={"op": "services.status.patch"}, **{"from": 2}, count=1, do="refuse", status=500)
+        # The one while the load balancer is tidied up, and the one at the end.
+        w.fault(match={"op": "services.status.patch"}, **{"from": 2}, count=2, do="refuse", status=500)
         w.create("web")
         w.until_event("web", "SyncLoadBalancerFailed", "failed to update load balancer status")
         w.forget_calls()

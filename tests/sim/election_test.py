@@ -381,6 +381,7 @@ def killed_at(op, late, nth=1, lists=False):
         w.until_address("one")
         w.create("two")
         w.until_address("two")
+        until_synced(w, b, "two")  # the address is there before the last operation is over
         assert b.end() == 0
         assert not w.overlaps(), (op, nth, late, w.overlaps())
         assert len(w.cloud("forwardingRules")) == 2 and not w.cloud("addresses"), (op, nth, late)

@@ -47,8 +47,7 @@ struct gce_bs_facts {
     struct gce_strs check_sources_v6_netlb;
     bool on_xpn;
     bool repair_adopted;
-    bool hold_first; /* a new rule's address is held first, where a firewall names it */
-    bool upstream;   /* trimtab-eval only: what only we refuse is answered as upstream does */
+    bool hold_first;        /* a new rule's address is held first, where a firewall names it */
     int32_t max_group_size; /* --max-ig-size, 1000 */
     struct gce_l4_flags flags;
 };
@@ -143,7 +142,6 @@ struct gce_bs_desired {
     bool unlink;                 /* backends that are not wanted are taken away (instance groups) */
     bool log_managed;
     bool strong_compared;
-    bool zonal_compared;
     /* what to tell the owner, once */
     bool warn_weighted;       /* UnsupportedConfiguration */
     bool warn_family_dropped; /* a side has `nobody` */
@@ -213,18 +211,13 @@ bool gce_ilb_rule_equal(struct arena *a, const struct gce_rule *is, const struct
 struct gce_bservice_compare {
     bool strong;
     bool log_managed;
-    bool zonal;
-    /* links are compared as upstream does, as text; else as resources (docs/deviations.md) */
-    bool text;
     const char *because; /* out: the member that differs */
 };
 bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
                            const struct gce_bservice *want, struct gce_bservice_compare *how);
-/* All but the backends, and with them; links as resources. */
+/* All but the backends; links as resources. */
 bool gce_ilb_bservice_members_equal(struct arena *a, const struct gce_bservice *is,
                                     const struct gce_bservice *want, const char **ret_because);
-bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
-                            const struct gce_bservice *want);
 /* Same number of links, and each has its like; links as resources. */
 bool gce_links_same(const struct gce_strs *x, const struct gce_strs *y);
 /* §4.3, V125–V144: must it be written, and what then?  The larger numbers stay. */

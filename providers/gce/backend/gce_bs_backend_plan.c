@@ -244,8 +244,7 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
 static bool is_equal(const struct bs_ensure *n, const char **ret_because)
 {
     const struct gce_bs_desired *d = n->d;
-    struct gce_bservice_compare how = {
-        .strong = d->strong_compared, .log_managed = d->log_managed, .zonal = d->zonal_compared};
+    struct gce_bservice_compare how = {.strong = d->strong_compared, .log_managed = d->log_managed};
     const char *member = NULL;
     bool same = false;
     if (d->legacy) {

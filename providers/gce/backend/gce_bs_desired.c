@@ -149,10 +149,9 @@ struct gce_allows gce_bs_allow(struct arena *a, const char *protocol, struct gce
     return (struct gce_allows){.items = w, .n = 1};
 }
 
-int gce_bs_check_port(const struct gce_bs_facts *f, const struct tt_service *s, bool local,
-                      int32_t *ret, struct err *err)
+int gce_bs_check_port(const struct tt_service *s, bool local, int32_t *ret, struct err *err)
 {
-    if (local && s->health_check_node_port <= 0 && !f->upstream) {
+    if (local && s->health_check_node_port <= 0) {
         return err_set(err, ERR_INVALID,
                        "spec.healthCheckNodePort is not set: with externalTrafficPolicy Local "
                        "nodes are asked there whether they have endpoints");

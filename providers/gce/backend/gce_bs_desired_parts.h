@@ -56,8 +56,8 @@ struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
                               const char *name);
 struct gce_allows gce_bs_allow(struct arena *a, const char *protocol, struct gce_strs ports);
 /* A Service with policy Local whose node port is not allocated cannot be asked for its health. */
-int gce_bs_check_port(const struct gce_bs_facts *f, const struct tt_service *s, bool local,
-                      int32_t *ret, struct err *err) _warn_unused_;
+int gce_bs_check_port(const struct tt_service *s, bool local, int32_t *ret,
+                      struct err *err) _warn_unused_;
 
 void gce_l4_desired_rules(const struct gce_l4_wish *w, struct gce_bs_desired *d);
 void gce_l4_desired_firewalls(const struct gce_l4_wish *w, struct gce_bs_desired *d);

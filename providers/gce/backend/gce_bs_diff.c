@@ -157,35 +157,6 @@ bool gce_ilb_rule_equal(struct arena *a, const struct gce_rule *is, const struct
 
 /* ---- backend service ------------------------------------------------------------------------- */
 
-/* A link without its API version: what stands between "/compute/" and the next slash (V157). */
-static const char *without_version(struct arena *a, const char *link)
-{
-    static const char before[] = "/compute/";
-    const char *at = strstr(link, before);
-    const char *version = at == NULL ? NULL : at + strlen(before);
-    const char *rest = version == NULL ? NULL : strchr(version, '/');
-    return rest == NULL ? link : arena_printf(a, "%.*s%s", (int)(version - link), link, rest);
-}
-
-static bool same_checks(struct arena *a, const struct gce_strs *x, const struct gce_strs *y,
-                        const struct gce_bservice_compare *how)
-{
-    if (!how->text) {
-        return gce_links_same(x, y);
-    }
-    struct gce_strs sides[2] = {{.items = ARENA_ARRAY(a, const char *, x->n), .n = x->n},
-                                {.items = ARENA_ARRAY(a, const char *, y->n), .n = y->n}};
-    for (size_t i = 0; i < x->n; i++) {
-        sides[0].items[i] = how->zonal ? without_version(a, x->items[i]) : x->items[i];
-    }
-    for (size_t i = 0; i < y->n; i++) {
-        sides[1].items[i] = how->zonal ? without_version(a, y->items[i]) : y->items[i];
-    }
-    struct str_set sx = gce_strs_set(a, &sides[0]);
-    struct str_set sy = gce_strs_set(a, &sides[1]);
-    return str_set_eq(&sx, &sy);
-}
-
 static bool same_tracking(const struct gce_bservice *is, const struct gce_bservice *want)
 {
     return is->has_tracking == want->has_tracking && is->strong == want->strong &&
@@ -226,15 +197,11 @@ bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
         const char *member;
     } members[] = {
         {str_eq(str_nonnull(is->protocol), str_nonnull(want->protocol)), "protocol"},
-        {how->text ? str_eq(str_nonnull(is->description), str_nonnull(want->description))
-                   : gce_l4_description_same(a, is->description, want->description),
-         "description"},
+        {gce_l4_description_same(a, is->description, want->description), "description"},
         {str_eq(str_nonnull(is->affinity), str_nonnull(want->affinity)), "sessionAffinity"},
         {str_eq(str_nonnull(is->scheme), str_nonnull(want->scheme)), "loadBalancingScheme"},
-        {how->text ? str_eq(str_nonnull(is->network), str_nonnull(want->network))
-                   : same_place(is->network, want->network),
-         "network"},
-        {same_checks(a, &is->checks, &want->checks, how), "healthChecks"},
+        {same_place(is->network, want->network), "network"},
+        {gce_links_same(&is->checks, &want->checks), "healthChecks"},
         {!how->strong || same_tracking(is, want), "connectionTrackingPolicy"},
         {!how->log_managed || same_log(a, is, want), "logConfig"},
         {same_zonal(is, want), "networkPassThroughLbTrafficPolicy"},
@@ -273,24 +240,6 @@ bool gce_ilb_bservice_members_equal(struct arena *a, const struct gce_bservice *
         }
     }
     return true;
-}
-
-static struct gce_strs groups_of(struct arena *a, const struct gce_bservice *b)
-{
-    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, b->n_backends),
-                           .n = b->n_backends};
-    for (size_t i = 0; i < b->n_backends; i++) {
-        out.items[i] = b->backends[i].group;
-    }
-    return out;
-}
-
-bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
-                            const struct gce_bservice *want)
-{
-    struct gce_strs x = groups_of(a, is);
-    struct gce_strs y = groups_of(a, want);
-    return gce_ilb_bservice_members_equal(a, is, want, NULL) && gce_links_same(&x, &y);
 }
 
 /* ---- health check ---------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ struct gce_hc gce_ilb_hc_make(struct arena *a, const struct gce_bs_check_wish *w
     };
 }
 
-static int check_ports(const struct gce_bs_facts *f, const struct tt_service *s, struct err *err)
+static int check_ports(const struct tt_service *s, struct err *err)
 {
     const char *protocol = gce_ilb_protocol(s);
     if (gce_svc_protocols_are_mixed(s)) {
@@ -43,8 +43,7 @@ static int check_ports(const struct gce_bs_facts *f, const struct tt_service *s,
         return err_set(err, ERR_INVALID, "Invalid protocol %s, only TCP and UDP are supported",
                        protocol);
     }
-    if (s->n_ports == 0 &&
-        !f->upstream) { /* the cloud would refuse the rule after everything else was made */
+    if (s->n_ports == 0) { /* the cloud would refuse the rule after everything else was made */
         return err_set(err, ERR_INVALID, "no ports specified for GCE load balancer");
     }
     return ERR_OK;
@@ -129,13 +128,13 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
     if (str_is_empty(f->cluster_id)) {
         return err_set(err, ERR_TRANSIENT, "the cluster's id is not known yet");
     }
-    int rc = check_ports(f, s, err);
+    int rc = check_ports(s, err);
     gce_ilb_names_make(a, s, f->cluster_id, &n);
     if (rc == ERR_OK) {
-        rc = gce_svc_ranges_v4(a, s, f->upstream, &ranges, &dropped, err);
+        rc = gce_svc_ranges_v4(a, s, &ranges, &dropped, err);
     }
     if (rc == ERR_OK) {
-        rc = gce_bs_check_port(f, s, !n.check_is_shared, &port, err);
+        rc = gce_bs_check_port(s, !n.check_is_shared, &port, err);
     }
     if (rc != ERR_OK) {
         return rc;

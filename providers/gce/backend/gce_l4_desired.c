@@ -53,7 +53,7 @@ static int check_ranges(struct gce_l4_wish *w, struct err *err)
     int rc = gce_l4_source_ranges(w->a, w->s, &w->ranges, err);
     /* Our deviation for all balancers: IPv4 ranges in IPv6 clothes that mean something else
      * (docs/deviations.md). */
-    return rc != ERR_OK || w->f->upstream ? rc : svc_source_ranges(w->a, w->s, &unused, err);
+    return rc != ERR_OK ? rc : svc_source_ranges(w->a, w->s, &unused, err);
 }
 
 /* §5.1 step 5: addresses of the user's own IPv6 ranges. */
@@ -125,7 +125,7 @@ static int read_wish(struct gce_l4_wish *w, struct err *err)
     w->local = svc_only_local_traffic(s);
     w->subnet = gce_bs_subnetwork(w->a, w->f, w->in->subnetwork, gce_l4_subnet(s, w->internal));
     gce_l4_ports_of(w->a, s, w->mixed_on, &w->ports);
-    int rc = gce_l4_ports_check(s, w->mixed_on || w->f->upstream, err);
+    int rc = gce_l4_ports_check(s, w->mixed_on, err);
     if (rc == ERR_OK) {
         rc = check_ranges(w, err);
     }
@@ -165,7 +165,6 @@ static void desired_service(const struct gce_l4_wish *w, struct gce_bs_desired *
     bool zonal = w->internal && gce_l4_wants_zonal_affinity(s, flags);
     const char *where = w->internal ? "global" : gce_bs_region(w->a, w->f);
     d->strong_compared = !w->internal && flags->strong_affinity;
-    d->zonal_compared = w->internal && flags->zonal_affinity;
     d->log_managed = flags->logging && w->in->log != NULL;
     d->service = (struct gce_bservice){
         .name = w->names.backend,
@@ -217,7 +216,7 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
     }
     int rc = read_wish(&w, err);
     if (rc == ERR_OK) {
-        rc = gce_bs_check_port(f, w.s, w.local, &port, err);
+        rc = gce_bs_check_port(w.s, w.local, &port, err);
     }
     if (rc != ERR_OK) {
         return rc;

@@ -9,7 +9,7 @@
  *
  * Each question leaves a row for explain (lb_explain_decision), so that what people read is the
  * path that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
- * Upstream's questions one by one: gce_decide_rules.c.  Pure. */
+ * Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
 #include "common/lb/service_rules.h"

@@ -95,7 +95,7 @@ struct gce_decision {
     enum gce_kind kind;
     enum gce_kind is;    /* the kind that it is or will be, also where another program serves it */
     enum gce_part part;  /* whose `is` is */
-    const char *rule;    /* id of the row, "netlb-v2"; in the table of gce_decide_rows() */
+    const char *rule;    /* id of the row, "netlb-v2" (gce_decide_table.h) */
     const char *says;    /* the row in words, ends a sentence "because …" */
     const char *members; /* NETLB kinds: id of the row that says groups or NEGs; else NULL */
     const char *members_say;
@@ -119,10 +119,10 @@ struct gce_decision {
  * its creation.  0: it need not. */
 int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
                            int64_t period_ms, int64_t wall_us);
-/* Is the kind's part run by this process? */
 /* Does the part that makes target pools and the legacy kind of groups run for the
  * Service?  NULL: for any. */
 bool gce_legacy_is_on(const struct gce_switches *f, const struct tt_service *s);
+/* Is the kind's part run by this process? */
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */
 void gce_decide(const struct gce_case *c, struct gce_decision *ret);
@@ -137,53 +137,12 @@ const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decisi
 /* "internal load balancer with GCE_VM_IP NEGs"; NULL for GCE_KIND_NONE. */
 const char *gce_decide_kind(enum gce_kind kind);
 
-/* The rows, in the order in which they are asked. */
-struct gce_decide_row {
-    const char *id;
-    const char *when; /* "class networking.gke.io/l4-regional-internal" */
-    enum gce_kind kind;
-    const char *section; /* "gce-l4.md §1.4" */
-};
-const struct gce_decide_row *gce_decide_rows(size_t *ret_n);
-
-/* ---- upstream's own questions, one by one (vectors §11.1–11.5; asked by trimtab-eval) -------- */
-bool gce_l4_wants_ilb(const struct tt_service *s);
-bool gce_l4_wants_netlb(const struct tt_service *s);
+/* ---- marks (gce_decide_rules.c) -------------------------------------------------------------- */
+/* cloud.google.com/l4-rbs: enabled (gce-l4.md §1.6).  NULL: false. */
 bool gce_l4_has_rbs_annotation(const struct tt_service *s);
-/* §1.5: the L4 controller processes it. */
-bool gce_l4_ilb_is_ours(const struct tt_service *s, enum gce_found found,
-                        const struct gce_rule *rule);
-/* §1.7 */
-bool gce_l4_ilb_needs_deletion(const struct tt_service *s);
-bool gce_l4_netlb_is_rbs(const struct tt_service *s, enum gce_found found,
-                         const struct gce_rule *rule, bool rbs_default);
-bool gce_l4_netlb_needs_deletion(const struct tt_service *s, enum gce_found found,
-                                 const struct gce_rule *rule);
-enum gce_guard {
-    GCE_GUARD_CONTINUE = 0,
-    GCE_GUARD_RACE,
-    GCE_GUARD_MIGRATION,
-    GCE_GUARD_STOP,
-};
-enum gce_guard gce_l4_netlb_guard(const struct tt_service *s, enum gce_found found,
-                                  const struct gce_rule *rule);
 /* "Has an RBS rule": the legacy name is in a status annotation, or the rule of that name is
  * external with a backend service. */
 bool gce_l4_netlb_has_rule(const struct tt_service *s, enum gce_found found,
                            const struct gce_rule *rule);
-/* §1.6.2, the event handler's filter; `old_svc` NULL: an add event. */
-struct gce_process_flags {
-    bool rbs_default;
-    bool dual_stack;
-    bool unchanged; /* old and new are deeply equal */
-};
-bool gce_l4_netlb_should_process(const struct tt_service *s, const struct tt_service *old_svc,
-                                 enum gce_found found, const struct gce_rule *rule,
-                                 const struct gce_process_flags *f, bool *ret_resync);
-/* §1.6.3: NEGs, else instance groups. */
-bool gce_l4_netlb_uses_negs(const struct gce_case *c);
-/* gce-cloud-provider.md §5.2; op ENSURE or not. */
-bool gce_ilb_legacy_is_ours(const struct tt_service *s, bool ensure, bool has_rule,
-                            bool ilb_subsets);
 
 #endif

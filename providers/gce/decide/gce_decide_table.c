@@ -166,9 +166,3 @@ const struct gce_decide_row gce_rows[ROW_MAX] = {
                              "the cluster's; its finalizer is that of groups",
                              GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
 };
-
-const struct gce_decide_row *gce_decide_rows(size_t *ret_n)
-{
-    *ret_n = ROW_MAX;
-    return gce_rows;
-}

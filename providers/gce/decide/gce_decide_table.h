@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_decide_table.h: the kinds, and the rows of the decision, as tables.
  *
- * Private to gce_decide*.c; everybody else asks gce_decide.h.  The rows stand in the order in which
- * they are asked; docs/providers/gce.md is printed from them.  Pure. */
+ * Private to gce_decide*.c and to tests; everybody else asks gce_decide.h.  The rows stand in the
+ * order in which they are asked; docs/providers/gce.md is printed from them.  Pure. */
 #ifndef TRIMTAB_GCE_DECIDE_TABLE_H
 #define TRIMTAB_GCE_DECIDE_TABLE_H
 
@@ -51,6 +51,14 @@ struct gce_kind_row {
     const char *mark; /* "finalizer l4-netlb-v1": the question about it */
     unsigned family;  /* bits of the kinds that share names and clean-up with it */
 };
+/* One row of the decision. */
+struct gce_decide_row {
+    const char *id;
+    const char *when; /* "class networking.gke.io/l4-regional-internal" */
+    enum gce_kind kind;
+    const char *section; /* "gce-l4.md §1.4" */
+};
+
 extern const struct gce_kind_row gce_kinds[GCE_KIND_MAX];
 extern const struct gce_decide_row gce_rows[ROW_MAX];
 

@@ -108,13 +108,6 @@ static char *rule_name(const struct parts *p, const char *protocol, bool v6)
     return v6 ? suffixed(p->a, name, "-ipv6") : name;
 }
 
-char *gce_l4_rule_name(struct arena *a, const char *kube_system_uid, const char *ns,
-                       const char *name, const char *protocol, bool v6)
-{
-    struct parts p = parts_of(a, kube_system_uid, ns, name);
-    return rule_name(&p, protocol, v6);
-}
-
 char *gce_l4_subnet_neg_name(struct arena *a, const char *kube_system_uid, const char *ns,
                              const char *name, const char *subnet)
 {
@@ -236,23 +229,9 @@ char *gce_l4_address_description(struct arena *a, const char *key)
     return arena_printf(a, "{\"kubernetes.io/service-name\":\"%s\"}", key);
 }
 
-const char *gce_l4_version_of(struct arena *a, const char *description)
-{
-    struct gce_l4_description d;
-    return gce_l4_description_parse(a, description, &d) ? d.version : "ga";
-}
-
 static int version_rank(const char *version)
 {
     return str_eq(version, "alpha") ? 2 : str_eq(version, "beta") ? 1 : 0;
-}
-
-const char *gce_l4_version_for_update(const char *current, const char *wanted)
-{
-    static const char *const by_rank[] = {"ga", "beta", "alpha"};
-    int x = version_rank(current);
-    int y = version_rank(wanted);
-    return by_rank[x > y ? x : y];
 }
 
 bool gce_l4_description_same(struct arena *a, const char *is, const char *want)

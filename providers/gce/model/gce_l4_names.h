@@ -39,9 +39,6 @@ struct gce_l4_names {
 };
 void gce_l4_names_make(struct arena *a, const char *kube_system_uid, const char *ns,
                        const char *name, const char *service_uid, struct gce_l4_names *ret);
-/* Rule of any protocol ("TCP", "UDP", "L3_DEFAULT", also others: lower case). */
-char *gce_l4_rule_name(struct arena *a, const char *kube_system_uid, const char *ns,
-                       const char *name, const char *protocol, bool v6);
 /* NEG of an additional subnetwork (§2.3). */
 char *gce_l4_subnet_neg_name(struct arena *a, const char *kube_system_uid, const char *ns,
                              const char *name, const char *subnet);
@@ -62,10 +59,6 @@ bool gce_l4_description_parse(struct arena *a, const char *text, struct gce_l4_d
 char *gce_l4_shared_text(struct arena *a, const char *kind);
 /* {"kubernetes.io/service-name":"ns/name"}: of held addresses. */
 char *gce_l4_address_description(struct arena *a, const char *key);
-/* Which API version an existing backend service's description names, and the one to use for
- * writing `wanted` (§2.6, V178). */
-const char *gce_l4_version_of(struct arena *a, const char *description);
-const char *gce_l4_version_for_update(const char *current, const char *wanted);
 /* `is` says what `want` says, or the same with an API version that has more: then it stays. */
 bool gce_l4_description_same(struct arena *a, const char *is, const char *want);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_l4_rules.c: what a Service asks of a balancer with a backend service: see gce_l4_rules.h.
  *
- * Which updates matter is in gce_l4_update_rules.c, what an error means in gce_l4_error_rules.c. */
+ * The meaning of an error is in gce_l4_error_rules.c. */
 #include "providers/gce/model/gce_l4_rules.h"
 
 #include "common/base/ip.h"
@@ -316,4 +316,22 @@ const char *gce_l4_tier(const struct tt_service *s, bool *ret_set)
     bool standard = str_eq(value, "Standard");
     *ret_set = standard || str_eq(value, "Premium");
     return standard ? "STANDARD" : "PREMIUM";
+}
+
+/* ---- finalizers (§11.16) --------------------------------------------------------------------- */
+
+static bool holds(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gce_l4_finalizer_lost(const char *const *old_names, size_t n_old, const char *const *names,
+                           size_t n, const char *finalizer, bool deleting)
+{
+    return !deleting && holds(old_names, n_old, finalizer) && !holds(names, n, finalizer);
 }

@@ -108,21 +108,8 @@ int gce_l4_strong_affinity(const struct tt_service *s, bool enabled, bool *ret_s
 /* §5.6: "PREMIUM" or "STANDARD"; *ret_set: by a valid annotation. */
 const char *gce_l4_tier(const struct tt_service *s, bool *ret_set);
 
-/* ---- §7.2, §7.3, §11.16 ---------------------------------------------------------------------- */
-bool gce_l4_only_status_annotations_changed(const struct tt_service *old_svc,
-                                            const struct tt_service *cur);
-bool gce_l4_ilb_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
-                             bool dual_stack);
-bool gce_l4_netlb_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
-                               bool dual_stack);
-/* §11.6: an unchanged Service came again.  Versions are opaque; "" = none yet. */
-struct gce_l4_seen {
-    const char *processed; /* at the last sync */
-    const char *ignored;   /* of the last update that was not worth one */
-    const char *seen;      /* of the last update */
-    bool succeeded;        /* the last sync */
-};
-bool gce_l4_is_resync(const struct gce_l4_seen *seen, const char *current);
+/* ---- finalizers (§11.16) --------------------------------------------------------------------- */
+/* The Service carried the finalizer before, lacks it now, and is not being deleted. */
 bool gce_l4_finalizer_lost(const char *const *old_names, size_t n_old, const char *const *names,
                            size_t n, const char *finalizer, bool deleting);
 

@@ -51,10 +51,8 @@ uint64_t gce_node_digest(const struct tt_node *n);
 #define GCE_SUBSET_MAX 25
 int gce_neg_total_ilb(size_t zones); /* 24 or 25 */
 int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs);
-/* SHA-256(node ":" salt): the order in which newcomers are taken. */
-#define GCE_NEG_HASH_BYTES 32
-void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_HASH_BYTES]);
-/* Names, sorted; `current` in byte order.  The answer's order is that of selection. */
+/* Names, sorted; `current` in byte order.  Newcomers are taken in the order of SHA-256(node ":"
+ * salt), which is that of the answer, behind those that are in. */
 struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, const char *salt,
                              int count, const struct gce_strs *current);
 struct gce_zone_nodes {
@@ -63,9 +61,9 @@ struct gce_zone_nodes {
     struct gce_strs current; /* names in NEGs of the zone now */
     struct gce_strs picked;  /* out */
 };
-/* `keep_remainder`: the deviation of §3.4; false for trimtab-eval. */
+/* The odd places of a division stay where they are (§3.4, docs/deviations.md). */
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
-                    const char *salt, bool keep_remainder);
+                    const char *salt);
 
 /* ---- the whole (§3.2, §3.5) ------------------------------------------------------------------ */
 /* The nodes, judged and put in order once for all Services of a sync (gce_node_table.c); holds
@@ -120,7 +118,6 @@ struct gce_neg_wish {
     const char *subnetwork; /* URL; "" = legacy network: ERR_INVALID */
     bool include_draining;
     bool ipv6;
-    bool upstream;       /* without our deviations; for trimtab-eval */
     const char *network; /* of a multi-network Service; NULL: the default one */
     const struct tt_node *const *nodes;
     size_t n_nodes;

@@ -3,7 +3,6 @@
  * trimming, no case. */
 #include "providers/gce/model/gce_service_rules.h"
 
-#include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "common/lb/findings.h"
@@ -77,35 +76,23 @@ enum gce_scheme gce_svc_scheme(const struct tt_service *s)
     return annotation_says_internal(s) ? GCE_INTERNAL : GCE_EXTERNAL;
 }
 
-const char *gce_scheme_name(enum gce_scheme scheme)
-{
-    return scheme == GCE_INTERNAL ? "INTERNAL" : "EXTERNAL";
-}
-
-bool gce_svc_class_is_foreign(const struct tt_service *s)
-{
-    return s->lb_class != NULL && !str_eq(s->lb_class, GCE_CLASS_EXTERNAL_LEGACY) &&
-           !str_eq(s->lb_class, GCE_CLASS_INTERNAL_LEGACY);
-}
-
 bool gce_svc_class_conflicts(const struct tt_service *s)
 {
     return str_eq(s->lb_class, GCE_CLASS_EXTERNAL_LEGACY) && ann_is(s, GCE_ANN_TYPE, "Internal");
 }
 
-int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, bool upstream,
-                      struct str_set *ret, size_t *ret_dropped, struct err *err)
+int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                      size_t *ret_dropped, struct err *err)
 {
     struct str_set all;
-    int rc =
-        upstream ? svc_source_ranges_upstream(a, s, &all, err) : svc_source_ranges(a, s, &all, err);
+    int rc = svc_source_ranges(a, s, &all, err);
     if (rc != ERR_OK) {
         return rc;
     }
     const char **v4 = ARENA_ARRAY(a, const char *, all.n);
     size_t n = 0;
     for (size_t i = 0; i < all.n; i++) {
-        if (upstream || strchr(all.items[i], ':') == NULL) {
+        if (strchr(all.items[i], ':') == NULL) {
             v4[n++] = all.items[i];
         }
     }
@@ -354,38 +341,4 @@ int gce_rule_needs_update(struct arena *a, const struct tt_service *s, const str
     need.needs_update = need.because != NULL;
     *ret = need;
     return ERR_OK;
-}
-
-/* ---- output annotations ---------------------------------------------------------------------- */
-
-bool gce_merge_annotations(struct arena *a, const struct tt_kv *existing, size_t n_existing,
-                           const struct tt_kv *update, size_t n_update, struct tt_kv **ret,
-                           size_t *ret_n)
-{
-    struct map *m = map_new(NULL);
-    bool changed = false;
-    for (size_t i = 0; i < n_existing; i++) {
-        map_set(m, existing[i].key, arena_strdup(a, existing[i].value));
-    }
-    for (size_t i = 0; i < n_update; i++) {
-        const char *key = update[i].key;
-        const char *old_value = map_get(m, key);
-        if (str_is_empty(update[i].value)) {
-            changed = map_remove(m, key) || changed;
-        } else if (!str_eq(old_value, update[i].value)) {
-            map_set(m, key, arena_strdup(a, update[i].value));
-            changed = true;
-        }
-    }
-    size_t n;
-    const char **keys = map_keys(m, &n);
-    struct tt_kv *out = ARENA_ARRAY(a, struct tt_kv, n);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = (struct tt_kv){.key = arena_strdup(a, keys[i]), .value = map_get(m, keys[i])};
-    }
-    free(keys);
-    map_free(m);
-    *ret = out;
-    *ret_n = n;
-    return changed;
 }

@@ -63,10 +63,6 @@ bool gce_svc_has_balancer(const struct tt_service *s);
  * --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,
                        struct err *err) _warn_unused_;
-/* "EXTERNAL", "INTERNAL". */
-const char *gce_scheme_name(enum gce_scheme scheme);
-/* A class is set and is none of the two legacy ones: nobody's business here (§4.1, class gate). */
-bool gce_svc_class_is_foreign(const struct tt_service *s);
 /* External class beside an annotation that says Internal: served as external, with a warning
  * (§4.3 step 4). */
 bool gce_svc_class_conflicts(const struct tt_service *s);
@@ -74,8 +70,8 @@ bool gce_svc_class_conflicts(const struct tt_service *s);
  * one family only, so those of IPv6 are left out, *ret_dropped of them.  ERR_INVALID: a text that
  * is no range, or none of IPv4 is among them, and then nobody could come in.  `upstream`: as
  * upstream has it, both families together. */
-int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, bool upstream,
-                      struct str_set *ret, size_t *ret_dropped, struct err *err) _warn_unused_;
+int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                      size_t *ret_dropped, struct err *err) _warn_unused_;
 bool gce_svc_shares_backend_service(const struct tt_service *s);
 bool gce_svc_wants_global_access(const struct tt_service *s);
 const char *gce_svc_subnet(const struct tt_service *s); /* "" = the cluster's */
@@ -122,11 +118,5 @@ struct gce_rule_need {
 };
 int gce_rule_needs_update(struct arena *a, const struct tt_service *s, const struct gce_rule *rule,
                           struct gce_rule_need *ret, struct err *err) _warn_unused_;
-
-/* §6.4: `existing` with `update` laid over it; an empty value removes.  True when something
- * changed. */
-bool gce_merge_annotations(struct arena *a, const struct tt_kv *existing, size_t n_existing,
-                           const struct tt_kv *update, size_t n_update, struct tt_kv **ret,
-                           size_t *ret_n);
 
 #endif

@@ -49,7 +49,6 @@ struct gce_tp_facts {
     bool deny_firewall;
     bool deny_cleanup;
     bool repair_adopted;
-    bool upstream; /* trimtab-eval only: ranges that only we refuse are answered as upstream does */
 };
 /* Data of one Service besides its object. */
 struct gce_tp_input {

@@ -230,7 +230,7 @@ static int total_of(const struct work *k, int places)
     if (!w->internal) {
         return gce_neg_total_netlb(k->endpoints, places, count_current(k));
     }
-    bool all = !w->upstream && count_candidates(k) <= GCE_SUBSET_MAX;
+    bool all = count_candidates(k) <= GCE_SUBSET_MAX;
     return all ? GCE_SUBSET_MAX : gce_neg_total_ilb(k->n_zones);
 }
 
@@ -367,7 +367,7 @@ int gce_neg_membership(struct arena *a, const struct gce_neg_wish *w,
         k.zones[i].current = current_of(&k, k.zones[i].zone);
     }
     const char *salt = arena_printf(a, "%s/%s", str_nonnull(w->name), str_nonnull(w->ns));
-    gce_neg_subset(a, k.zones, k.n_zones, ret->wanted, salt, !w->upstream);
+    gce_neg_subset(a, k.zones, k.n_zones, ret->wanted, salt);
     ret->places = places_of(&k);
     return ERR_OK;
 }

@@ -35,8 +35,10 @@ int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs)
 
 /* ---- who, of one zone ------------------------------------------------------------------------ */
 
+#define HASH_BYTES 32 /* of SHA-256 */
+
 struct hashed {
-    unsigned char hash[GCE_NEG_HASH_BYTES];
+    unsigned char hash[HASH_BYTES];
     const char *name;
 };
 
@@ -62,7 +64,7 @@ static void hasher_done(struct hasher *h)
 }
 
 static void hash_name(const struct hasher *h, const char *name, const char *salt,
-                      unsigned char ret[GCE_NEG_HASH_BYTES])
+                      unsigned char ret[HASH_BYTES])
 {
     bool ok =
         EVP_DigestInit_ex(h->c, h->md, NULL) == 1 &&
@@ -73,18 +75,11 @@ static void hash_name(const struct hasher *h, const char *name, const char *salt
     }
 }
 
-void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_HASH_BYTES])
-{
-    struct hasher h = hasher_new();
-    hash_name(&h, node, salt, ret);
-    hasher_done(&h);
-}
-
 /* Puts one in its place among the n of `most` that come first so far; the last one makes room. */
 static size_t insert_by_hash(struct hashed *first, size_t n, size_t most, const struct hashed *one)
 {
     size_t at = n;
-    while (at > 0 && memcmp(one->hash, first[at - 1].hash, GCE_NEG_HASH_BYTES) < 0) {
+    while (at > 0 && memcmp(one->hash, first[at - 1].hash, HASH_BYTES) < 0) {
         at--;
     }
     if (at == most) {
@@ -229,7 +224,7 @@ static void keep_remainders(struct arena *a, struct share *shares, size_t n)
 }
 
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
-                    const char *salt, bool keep_remainder)
+                    const char *salt)
 {
     struct share *shares = ARENA_ARRAY(a, struct share, n);
     size_t rest = total > 0 ? (size_t)total : 0;
@@ -242,9 +237,7 @@ void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int
         shares[i].size = share < shares[i].zone->nodes.n ? share : shares[i].zone->nodes.n;
         rest -= shares[i].size;
     }
-    if (keep_remainder) {
-        keep_remainders(a, shares, n);
-    }
+    keep_remainders(a, shares, n);
     for (size_t i = 0; i < n; i++) {
         struct gce_zone_nodes *z = shares[i].zone;
         z->picked = gce_neg_pick(a, &z->nodes, salt, (int)shares[i].size, &z->current);

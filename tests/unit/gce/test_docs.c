@@ -7,7 +7,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/config/gce_options.h"
-#include "providers/gce/decide/gce_decide.h"
+#include "providers/gce/decide/gce_decide_table.h"
 #include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "tests/support/doc_page.h"
@@ -74,14 +74,12 @@ static const char *what_it_gets(const struct gce_decide_row *row)
 static const char *decision_table(struct arena *a)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    size_t n;
-    const struct gce_decide_row *rows = gce_decide_rows(&n);
     str_appendf(&b, "\n| a Service that is | because | gets | served with | row |\n"
                     "|---|---|---|---|---|\n");
-    for (size_t i = 0; i < n; i++) {
-        str_appendf(&b, "| %s | %s | %s | %s | `%s` |\n", of_whom(rows[i].id),
-                    cell(a, rows[i].when), what_it_gets(&rows[i]), served_with(&rows[i]),
-                    rows[i].id);
+    for (size_t i = 0; i < ROW_MAX; i++) {
+        const struct gce_decide_row *r = &gce_rows[i];
+        str_appendf(&b, "| %s | %s | %s | %s | `%s` |\n", of_whom(r->id), cell(a, r->when),
+                    what_it_gets(r), served_with(r), r->id);
     }
     str_appendf(&b, "\n");
     return str_buf_to_arena(&b, a);

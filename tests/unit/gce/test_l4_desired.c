@@ -481,11 +481,9 @@ static void service__4_6_5_5__members_by_kind_and_flags(void **state)
     assert_int_equal(d.service.draining_s, 30);
     assert_string_equal(d.service.scheme, "INTERNAL");
     assert_string_equal(d.service.spillover, "ZONAL_AFFINITY_SPILL_CROSS_ZONE");
-    assert_true(d.zonal_compared);
     q.kind = GCE_KIND_NETLB_NEGS; /* 5.9 */
     must(a, "5.9", &q, &d);
     assert_string_equal(d.service.spillover, "ZONAL_AFFINITY_DISABLED");
-    assert_false(d.zonal_compared);
     assert_string_equal(d.service.scheme, "EXTERNAL");
     q.spec = PORTS(UDP1);
     must(a, "4.6, UDP", &q, &d);

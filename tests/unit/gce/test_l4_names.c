@@ -43,10 +43,15 @@ static void rule_names__N1_N2_N10_to_N12_N20_N21_N29_N30(void **state)
          "k8s2-udp-axyqjz2d-test-ns-test-svc-pyn67fp6"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        same_text(rows[i].row,
-                  gce_l4_rule_name(a, rows[i].uid, rows[i].ns, rows[i].name, rows[i].protocol,
-                                   rows[i].v6),
-                  rows[i].want);
+        struct gce_l4_names n;
+        gce_l4_names_make(a, rows[i].uid, rows[i].ns, rows[i].name, "", &n);
+        const char *v4 = str_eq(rows[i].protocol, "TCP")   ? n.rule_tcp
+                         : str_eq(rows[i].protocol, "UDP") ? n.rule_udp
+                                                           : n.rule_l3;
+        const char *v6 = str_eq(rows[i].protocol, "TCP")   ? n.rule_tcp_v6
+                         : str_eq(rows[i].protocol, "UDP") ? n.rule_udp_v6
+                                                           : n.rule_l3_v6;
+        same_text(rows[i].row, rows[i].v6 ? v6 : v4, rows[i].want);
     }
 }
 
@@ -226,21 +231,6 @@ static void description_parse__what_was_described__comes_back(void **state)
     }
 }
 
-static void version__V178(void **state)
-{
-    struct arena *a = *state;
-    static const char *const rows[][3] = {
-        {"alpha", "ga", "alpha"},    {"beta", "ga", "beta"},     {"invalid", "ga", "ga"},
-        {"beta", "invalid", "beta"}, {"beta", "alpha", "alpha"}, {"", "", "ga"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        same_text("V178", gce_l4_version_for_update(rows[i][0], rows[i][1]), rows[i][2]);
-        same_text("V178, symmetric", gce_l4_version_for_update(rows[i][1], rows[i][0]), rows[i][2]);
-    }
-    same_text("2.6", gce_l4_version_of(a, "{\"networking.gke.io/api-version\":\"beta\"}"), "beta");
-    same_text("2.6, no description", gce_l4_version_of(a, "by hand"), "ga");
-}
-
 static void description_same__2_6__a_newer_api_version_stays(void **state)
 {
     struct arena *a = *state;
@@ -284,7 +274,6 @@ UNIT_MAIN(l4_names)
         PURE_TEST(group_name__long_ids__are_cut),
         PURE_TEST(describe__every_object__bytes_of_upstream),
         PURE_TEST(description_parse__what_was_described__comes_back),
-        PURE_TEST(version__V178),
         PURE_TEST(description_same__2_6__a_newer_api_version_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,31 +355,7 @@ static void tier__5_6__exact_words(void **state)
     assert_false(set);
 }
 
-/* ---- updates --------------------------------------------------------------------------------- */
-
-static void is_resync__V50_to_V55(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *row, *processed;
-        bool ok;
-        const char *seen, *ignored, *current;
-        bool want;
-    } rows[] = {
-        {"V50", "", false, "1", "", "1", false},         {"V51", "1", true, "2", "", "2", false},
-        {"V52", "2", true, "2", "", "2", true},          {"V53", "2", true, "2", "4", "4", true},
-        {"V54", "1", true, "4", "3", "4", false},        {"V55", "2", false, "2", "", "2", false},
-        {"never synced", "", true, "", "1", "1", false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct gce_l4_seen seen = {.processed = rows[i].processed,
-                                         .ignored = rows[i].ignored,
-                                         .seen = rows[i].seen,
-                                         .succeeded = rows[i].ok};
-        same_text(rows[i].row, gce_l4_is_resync(&seen, rows[i].current) ? "resync" : "no",
-                  rows[i].want ? "resync" : "no");
-    }
-}
+/* ---- finalizers ------------------------------------------------------------------------------ */
 
 static void finalizer_lost__V186_to_V188(void **state)
 {
@@ -392,109 +368,6 @@ static void finalizer_lost__V186_to_V188(void **state)
     assert_false(gce_l4_finalizer_lost(v2_and_x, 2, x_and_v2, 2, v2, false)); /* V187 */
     assert_false(gce_l4_finalizer_lost(v2_and_x, 2, alike, 2, v2, true));     /* V188 */
     assert_false(gce_l4_finalizer_lost(alike, 2, v2_and_x, 2, v2, false));
-}
-
-#define INTERNAL "\"networking.gke.io/load-balancer-type\":\"Internal\""
-
-static bool internal_changes(struct arena *a, const char *annotations, const char *was,
-                             const char *is)
-{
-    const char *meta = arena_printf(a, "\"annotations\":{%s%s%s}", INTERNAL,
-                                    *annotations == '\0' ? "" : ",", annotations);
-    return gce_l4_ilb_needs_update(service(a, meta, was), service(a, meta, is), true);
-}
-
-static void needs_update__V189_V190__ports_in_order(void **state)
-{
-    struct arena *a = *state;
-#define P80                                                                                        \
-    "{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":80,\"nodePort\":30001,\"targetPort\":8080"
-    const char *was = "\"ports\":[" P80 "}]";
-    static const char *const others[] = {
-        "\"ports\":[{\"name\":\"b\",\"protocol\":\"TCP\",\"port\":80,\"nodePort\":30001,"
-        "\"targetPort\":8080}]",
-        "\"ports\":[{\"name\":\"a\",\"protocol\":\"UDP\",\"port\":80,\"nodePort\":30001,"
-        "\"targetPort\":8080}]",
-        "\"ports\":[{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":81,\"nodePort\":30001,"
-        "\"targetPort\":8080}]",
-        "\"ports\":[{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":80,\"nodePort\":30002,"
-        "\"targetPort\":8080}]",
-        "\"ports\":[{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":80,\"nodePort\":30001,"
-        "\"targetPort\":\"http\"}]",
-        "\"ports\":[" P80 "}," P80 "}]",
-    };
-    assert_false(internal_changes(a, "", was, was)); /* V189 */
-    assert_false(internal_changes(a, "", was, "\"ports\":[" P80 ",\"appProtocol\":\"http\"}]"));
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        if (!internal_changes(a, "", was, others[i])) {
-            fail_msg("V190: %s is a change", others[i]);
-        }
-    }
-#undef P80
-}
-
-static void needs_update__7_2__what_counts_for_each_kind(void **state)
-{
-    struct arena *a = *state;
-    static const struct {
-        const char *was, *is;
-        bool ilb, netlb;
-    } rows[] = {
-        {"", "", false, false},
-        {"", "\"sessionAffinity\":\"ClientIP\"", true, true},
-        {"", "\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]", true, true},
-        {"", "\"loadBalancerIP\":\"1.2.3.4\"", true, true},
-        {"", "\"sessionAffinityConfig\":{\"clientIP\":{\"timeoutSeconds\":60}}", true, true},
-        {"", "\"externalIPs\":[\"1.2.3.4\"]", true, true},
-        {"", "\"externalTrafficPolicy\":\"Local\"", true, true},
-        {"", "\"healthCheckNodePort\":30000", true, true},
-        {"", "\"ipFamilies\":[\"IPv6\"]", true, true},
-        {"", "\"trafficDistribution\":\"PreferClose\"", true, false},
-        {"\"trafficDistribution\":\"PreferClose\"", "\"trafficDistribution\":\"PreferClose\"",
-         false, false}, /* A14 */
-        {"", "\"internalTrafficPolicy\":\"Local\"", false, false},
-        {"", "\"selector\":{\"a\":\"b\"}", false, false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        bool ilb = internal_changes(a, "", rows[i].was, rows[i].is);
-        bool netlb = gce_l4_netlb_needs_update(service(a, "", rows[i].was),
-                                               service(a, "", rows[i].is), true);
-        if (ilb != rows[i].ilb || netlb != rows[i].netlb) {
-            fail_msg("%s → %s: internal %d, want %d; external %d, want %d", rows[i].was, rows[i].is,
-                     ilb, rows[i].ilb, netlb, rows[i].netlb);
-        }
-    }
-}
-
-static bool only_status(struct arena *a, const char *was, const char *is)
-{
-    return gce_l4_only_status_annotations_changed(
-        service(a, arena_printf(a, "\"annotations\":{%s}", was), ""),
-        service(a, arena_printf(a, "\"annotations\":{%s}", is), ""));
-}
-
-static void only_status_annotations__V191_to_V194(void **state)
-{
-    struct arena *a = *state;
-    assert_true(only_status(a, "", "\"cloud.google.com/neg-status\":\"x\"")); /* V191 */
-    assert_true(only_status(a, "\"cloud.google.com/neg-status\":\"x\"", ""));
-    assert_true(only_status(a, "\"service.kubernetes.io/tcp-forwarding-rule\":\"x\"", /* V192 */
-                            "\"service.kubernetes.io/udp-forwarding-rule\":\"x\""));
-    assert_false(
-        only_status(a, "\"RandomAnnotation\":\"x\"", "\"RandomAnnotation\":\"y\"")); /* V193 */
-    assert_true(only_status(a, "\"a\":\"x\"", "\"a\":\"x\""));                       /* V194 */
-    assert_false(only_status(a, "\"a\":\"\"", ""));
-    assert_false(only_status(a, "", "\"a\":\"\""));
-}
-
-/* A15: ours for both kinds; upstream's external controller wakes itself. */
-static void needs_update__external__own_annotations_wake_nobody(void **state)
-{
-    struct arena *a = *state;
-    const struct tt_service *was = service(a, "", "");
-    const struct tt_service *is = annotated(a, "service.kubernetes.io/firewall-rule", "k8s2-x", "");
-    assert_false(gce_l4_netlb_needs_update(was, is, true));
-    assert_true(gce_l4_netlb_needs_update(was, annotated(a, "x", "y", ""), true));
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -576,12 +449,7 @@ UNIT_MAIN(l4_rules)
         PURE_TEST(zonal_affinity__4_6),
         PURE_TEST(strong_affinity__V179_to_V185),
         PURE_TEST(tier__5_6__exact_words),
-        PURE_TEST(is_resync__V50_to_V55),
         PURE_TEST(finalizer_lost__V186_to_V188),
-        PURE_TEST(needs_update__V189_V190__ports_in_order),
-        PURE_TEST(needs_update__7_2__what_counts_for_each_kind),
-        PURE_TEST(only_status_annotations__V191_to_V194),
-        PURE_TEST(needs_update__external__own_annotations_wake_nobody),
         PURE_TEST(error_of__V214_to_V220),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

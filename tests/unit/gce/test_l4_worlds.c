@@ -211,8 +211,7 @@ static void check_service(struct world *w, const struct gce_bs_desired *d)
 {
     struct json_object *has = resource(w, R "backendServices", d->service.name);
     struct gce_bservice is;
-    struct gce_bservice_compare how = {
-        .strong = d->strong_compared, .log_managed = d->log_managed, .zonal = d->zonal_compared};
+    struct gce_bservice_compare how = {.strong = d->strong_compared, .log_managed = d->log_managed};
     assert_int_equal(gce_bservice_decode(w->a, has, &is, NULL), ERR_OK);
     if (d->legacy) {
         must_equal(w, is.name, gce_ilb_bservice_members_equal(w->a, &is, &d->service, &how.because),

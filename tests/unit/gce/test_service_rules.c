@@ -124,7 +124,8 @@ static void annotations__A1_to_A8(void **state)
             service(a, arena_printf(a, "\"annotations\":{%s}", rows[i].annotations), spec);
         const char *tier = NULL;
         int rc = gce_svc_tier(s, &tier, NULL);
-        same_text(rows[i].row, gce_scheme_name(gce_svc_scheme(s)), rows[i].scheme);
+        same_text(rows[i].row, gce_svc_scheme(s) == GCE_INTERNAL ? "INTERNAL" : "EXTERNAL",
+                  rows[i].scheme);
         same_text(rows[i].row, tier, rows[i].tier);
         assert_int_equal(rc, rows[i].tier == NULL ? ERR_INVALID : ERR_OK);
     }
@@ -146,41 +147,6 @@ static void tiers__wire_values(void **state)
     same_text("4.5 ours", gce_tier_from_wire(""), "Premium");
     same_text("4.5 ours", gce_tier_from_wire("GOLD"), NULL);
     same_text("4.5", gce_tier_wire("Standard"), "STANDARD");
-}
-
-static void merge__A11_A12(void **state)
-{
-    struct arena *a = *state;
-    static const struct {
-        const char *row;
-        struct tt_kv old[2];
-        size_t n_old;
-        struct tt_kv update[2];
-        size_t n_update;
-        const char *want;
-        bool changed;
-    } rows[] = {
-        {"A11", {{"k1", "v1"}}, 1, {{"k2", "v2"}}, 1, "k1=v1 k2=v2 ", true},
-        {"A11", {{"k1", "v1"}}, 1, {{"k1", "v2"}}, 1, "k1=v2 ", true},
-        {"A11", {{"k1", "v1"}, {"k2", "v2"}}, 2, {{"k1", ""}}, 1, "k2=v2 ", true},
-        {"A11", {{"k1", "v1"}, {"k2", "v2"}}, 2, {{"k1", "new"}, {"k2", ""}}, 2, "k1=new ", true},
-        {"A12", {{"k1", "v1"}}, 1, {{0}}, 0, "k1=v1 ", false},
-        {"A12", {{0}}, 0, {{0}}, 0, "", false},
-        {"A12", {{0}}, 0, {{"k", "v"}}, 1, "k=v ", true},
-        {"A13", {{"k", "v"}}, 1, {{"k", "v"}, {"gone", ""}}, 2, "k=v ", false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct tt_kv *got;
-        size_t n;
-        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-        bool changed = gce_merge_annotations(a, rows[i].old, rows[i].n_old, rows[i].update,
-                                             rows[i].n_update, &got, &n);
-        for (size_t k = 0; k < n; k++) {
-            str_appendf(&b, "%s=%s ", got[k].key, got[k].value);
-        }
-        same_text(rows[i].row, str_buf_text(&b), rows[i].want);
-        assert_int_equal(changed, rows[i].changed);
-    }
 }
 
 static void rule_needs_update__F1_to_F6(void **state)
@@ -283,9 +249,8 @@ UNIT_MAIN(service_rules)
     const struct CMUnitTest tests[] = {
         PURE_TEST(port_range__P1_to_P7),   PURE_TEST(port_ranges__P8_to_P17),
         PURE_TEST(annotations__A1_to_A8),  PURE_TEST(tiers__wire_values),
-        PURE_TEST(merge__A11_A12),         PURE_TEST(rule_needs_update__F1_to_F6),
         PURE_TEST(affinity__B5_B6),        PURE_TEST(mixed__M1_M2_M5),
-        PURE_TEST(source_ranges__W21_W22),
+        PURE_TEST(source_ranges__W21_W22), PURE_TEST(rule_needs_update__F1_to_F6),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

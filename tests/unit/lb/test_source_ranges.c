@@ -2,7 +2,7 @@
 /* test_source_ranges.c: spec.loadBalancerSourceRanges and its annotation.
  *
  * The numbers in the rows are those of controller.md §6.7; each value is read as annotation and,
- * split at the commas, as field.  The IPv4-mapped rows are §9 row 2 and our deviation from it. */
+ * split at the commas, as field.  The last two rows are §9 row 2: upstream takes them. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/base/str.h"
@@ -12,38 +12,37 @@
 struct row {
     int row;
     const char *value;
-    const char *want;     /* sorted, joined with blanks; NULL: refused */
-    const char *upstream; /* NULL: refused; "=": as `want` */
+    const char *want; /* sorted, joined with blanks; NULL: refused */
 };
 static const struct row rows[] = {
-    {114, "10.0.0.1/33", NULL, NULL},
-    {115, "foo.bar", NULL, NULL},
-    {116, "10.0.0.1/32,*", NULL, NULL},
-    {117, "10.0.0.1/32,", NULL, NULL},
-    {118, "10.0.0.1/32, ", NULL, NULL},
-    {119, "10.0.0.1", NULL, NULL},
-    {120, "192.168.0.1/32", "192.168.0.1/32", "="},
-    {121, "192.168.0.1/32,192.168.0.1/32", "192.168.0.1/32", "="},
-    {122, "192.168.0.1/32,192.168.0.2/32", "192.168.0.1/32 192.168.0.2/32", "="},
-    {123, "  192.168.0.1/32 , 192.168.0.2/32   ", "192.168.0.1/32 192.168.0.2/32", "="},
-    {126, "192.168.0.0/0", "0.0.0.0/0", "="},
-    {128, "010.000.000.001/32", "10.0.0.1/32", "="},
+    {114, "10.0.0.1/33", NULL},
+    {115, "foo.bar", NULL},
+    {116, "10.0.0.1/32,*", NULL},
+    {117, "10.0.0.1/32,", NULL},
+    {118, "10.0.0.1/32, ", NULL},
+    {119, "10.0.0.1", NULL},
+    {120, "192.168.0.1/32", "192.168.0.1/32"},
+    {121, "192.168.0.1/32,192.168.0.1/32", "192.168.0.1/32"},
+    {122, "192.168.0.1/32,192.168.0.2/32", "192.168.0.1/32 192.168.0.2/32"},
+    {123, "  192.168.0.1/32 , 192.168.0.2/32   ", "192.168.0.1/32 192.168.0.2/32"},
+    {126, "192.168.0.0/0", "0.0.0.0/0"},
+    {128, "010.000.000.001/32", "10.0.0.1/32"},
     {0,
      "\xC2\xA0\xE2\x80\x83"
      "10.0.0.1/8\xE3\x80\x80",
-     "10.0.0.0/8", "="}, /* Unicode blanks */
-    {0, "1.2.3.4/08", "1.0.0.0/8", "="},
-    {0, "1.2.3.4/+8", NULL, NULL},
-    {0, "1.2.3.4/8/8", NULL, NULL},
-    {0, "\xD9\xA1.2.3.4/8", NULL, NULL}, /* an Arabic-Indic digit */
-    {0, "fe80::1%eth0/64", NULL, NULL},
-    {0, "2001:DB8::1/32,2001:db8:0::/32", "2001:db8::/32", "="},
-    {0, "::/0", "::/0", "="},
-    {0, "::1.2.3.4/96", "::/96", "="}, /* embedded, not mapped */
-    {0, "::ffff:10.1.2.3/120", "10.1.2.0/24", "="},
-    {0, "::ffff:10.1.2.3/97", "0.0.0.0/1", "="},
-    {0, "::ffff:10.1.2.3/96", NULL, "0.0.0.0/0"}, /* ours: it would open everything unseen */
-    {0, "::ffff:10.1.2.3/90", NULL, "::ffc0:0:0/90"},
+     "10.0.0.0/8"}, /* Unicode blanks */
+    {0, "1.2.3.4/08", "1.0.0.0/8"},
+    {0, "1.2.3.4/+8", NULL},
+    {0, "1.2.3.4/8/8", NULL},
+    {0, "\xD9\xA1.2.3.4/8", NULL}, /* an Arabic-Indic digit */
+    {0, "fe80::1%eth0/64", NULL},
+    {0, "2001:DB8::1/32,2001:db8:0::/32", "2001:db8::/32"},
+    {0, "::/0", "::/0"},
+    {0, "::1.2.3.4/96", "::/96"}, /* embedded, not mapped */
+    {0, "::ffff:10.1.2.3/120", "10.1.2.0/24"},
+    {0, "::ffff:10.1.2.3/97", "0.0.0.0/1"},
+    {0, "::ffff:10.1.2.3/96", NULL}, /* ours: upstream opens everything, unseen */
+    {0, "::ffff:10.1.2.3/90", NULL},
 };
 
 static const char *shown(struct arena *a, int rc, const struct str_set *set)
@@ -53,16 +52,12 @@ static const char *shown(struct arena *a, int rc, const struct str_set *set)
 
 static void check(struct arena *a, const struct row *r, const struct tt_service *s)
 {
-    const char *upstream = str_eq(r->upstream, "=") ? r->want : r->upstream;
     struct str_set set = {0};
     struct err err = ERR_INIT;
     int rc = svc_source_ranges(a, s, &set, &err);
     assert_string_equal(shown(a, rc, &set), r->want != NULL ? r->want : "(refused)");
     assert_int_equal(rc, r->want != NULL ? ERR_OK : ERR_INVALID);
     assert_int_equal(err.message[0] == '\0', rc == ERR_OK);
-    err_clear(&err);
-    rc = svc_source_ranges_upstream(a, s, &set, &err);
-    assert_string_equal(shown(a, rc, &set), upstream != NULL ? upstream : "(refused)");
 }
 
 static void svc_source_ranges__annotation__vectors(void **state)
