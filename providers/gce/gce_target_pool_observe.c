@@ -437,38 +437,33 @@ static int hold_to_leave(struct look *l, struct err *err)
     return read_cloud(l, true, err);
 }
 
-/* Has the pool the shared check, as the snapshot knows it?  It is read anew after each write, so
- * that of a Service that goes may be unknown: then its policy tells. */
+/* By the snapshot; a pool that was written and not read since is unknown: the policy tells. */
 static bool pool_may_have_check(const struct look *l)
 {
     struct gce_pool pool;
     const struct json_view *v = NULL;
-    struct arena *a = l->s->a;
     enum gce_known known = gce_snapshot_view(
-        l->p->cloud.snapshot, GCE_KEY(GCE_POOLS, l->t->names.lb), GCE_SNAPSHOT_ANY, a, &v);
-    if (known == GCE_PRESENT && gce_pool_decode_view(a, v, &pool, NULL) == ERR_OK) {
+        l->p->cloud.snapshot, GCE_KEY(GCE_POOLS, l->t->names.lb), GCE_SNAPSHOT_ANY, l->s->a, &v);
+    if (known == GCE_PRESENT && gce_pool_decode_view(l->s->a, v, &pool, NULL) == ERR_OK) {
         return has_node_check(l, &pool);
     }
     return known == GCE_UNKNOWN && l->t->in.verb == TT_VERB_DELETE &&
            !svc_only_local_traffic(l->t->in.service);
 }
 
-/* Before the cloud is read, by the last Service with the check, as far as is known: it takes the
- * check along, so it holds it alone, and reads it beside all else and not in a round of its own. */
+/* The last Service with the check takes it along: held alone, it is read beside all else. */
 static int hold_to_take_along(struct look *l, struct err *err)
 {
     if (l->t->in.others_want_node_check || !is_locked(l) || l->t->hold != HOLD_NOT ||
         !pool_may_have_check(l) || !node_check_may_be_there(l)) {
         return ERR_OK;
     }
-    if (!hold(l, HOLD_ALONE, err)) {
-        return err->code;
-    }
+    int rc = hold(l, HOLD_ALONE, err) ? ERR_OK : ERR_CANCELLED;
     ask_others(l); /* while it waited, another one may have come */
     for (size_t i = 0; i < l->n; i++) {
         l->slots[i].late = false;
     }
-    return ERR_OK;
+    return rc;
 }
 
 /* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone,
