@@ -19,11 +19,13 @@ struct rare {
     char *let_go_uid;
     char *marked_uid;
     enum mark mark;      /* that was written to it */
+    bool owed;           /* … and the one that names the addresses was refused */
     uint64_t unreadable; /* as last told, 0: it could be read */
     int64_t waits_ms;
     uint64_t *findings; /* n_findings of them; NULL: none */
     size_t n_findings;
     uint64_t nobody;
+    char *refusal; /* of its replacement (former_rules.h) */
 };
 
 /* There is one for each Service of the cluster: its members are those of struct
@@ -65,6 +67,7 @@ static void rare_free(struct rare *r)
         free(r->let_go_uid);
         free(r->findings);
         free(r->marked_uid);
+        free(r->refusal);
         free(r);
     }
 }
@@ -106,7 +109,8 @@ static void tidy_rare(struct known *e)
     const struct rare *r = e->rare;
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
-        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0) {
+        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
+        r->refusal == NULL) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -239,6 +243,7 @@ static struct kube_held forget_object(struct known *e)
         r->waits_ms = 0;
         r->n_findings = 0;
         r->nobody = 0;
+        free(STEAL(r->refusal));
     }
     return accepted;
 }
@@ -278,6 +283,35 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+static void set_refusal(struct known *e, const char *text)
+{
+    if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
+        struct rare *r = rare_of(e);
+        free(r->refusal);
+        r->refusal = text == NULL ? NULL : xstrdup(text);
+        tidy_rare(e);
+    }
+}
+
+void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_refusal(e, text);
+    }
+    mutex_unlock(&c->lock);
+}
+
+const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const char *text = e == NULL || e->rare == NULL ? NULL : arena_strdup(a, e->rare->refusal);
+    mutex_unlock(&c->lock);
+    return text;
+}
+
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
@@ -300,6 +334,9 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->half = !good && (e->half || end->touched);
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
+        if (good) {
+            set_refusal(e, NULL);
+        }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {
         old = e->accepted;
@@ -527,6 +564,7 @@ void service_cache_note_marked(struct service_cache *c, const char *key, const c
         free(r->marked_uid);
         r->marked_uid = uid == NULL ? NULL : xstrdup(uid);
         r->mark = mark;
+        r->owed = false;
         tidy_rare(e);
     }
     mutex_unlock(&c->lock);
@@ -541,6 +579,26 @@ enum mark service_cache_marked(struct service_cache *c, const char *key, const c
     enum mark mark = marked ? r->mark : MARK_NONE;
     mutex_unlock(&c->lock);
     return mark;
+}
+
+void service_cache_owe_mark(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    if (e != NULL && e->rare != NULL && e->rare->marked_uid != NULL) {
+        e->rare->owed = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const struct rare *r = e == NULL ? NULL : e->rare;
+    bool owes = r != NULL && r->owed && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
+    mutex_unlock(&c->lock);
+    return owes;
 }
 
 void service_cache_drop(struct service_cache *c, const char *key)

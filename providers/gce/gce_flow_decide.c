@@ -13,7 +13,8 @@ static bool is_same_look(const struct lb_sync *s, const struct lb_item *item, un
 {
     enum gce_kind kind = gce_item_of(item)->decision.kind;
     return item->in->verb == TT_VERB_DELETE && needs == GCE_NEEDS_RULE && !s->planning &&
-           !gce_cloud_of(s)->offline && (kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS);
+           !gce_cloud_of(s)->offline &&
+           (kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS);
 }
 
 static int look_ahead(struct lb_sync *s, struct lb_item *item, struct gce_case *c, struct err *err)
