@@ -7,6 +7,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/hash.h"
+#include "common/base/keep.h"
 #include "common/base/limits.h"
 #include "common/base/lock.h"
 
@@ -41,6 +42,13 @@ static int string_cmp(const void *a, const void *b)
 
 static const struct index_kind string_kind = {string_key, string_hash, string_cmp};
 
+static void string_free(struct interned *s)
+{
+    if (s != NULL) {
+        keep_free(s, sizeof *s + s->n);
+    }
+}
+
 struct intern_table *intern_table_new(void)
 {
     struct intern_table *t = xcalloc(1, sizeof *t);
@@ -56,40 +64,53 @@ void intern_table_free(struct intern_table *t)
         return;
     }
     for (size_t i = 0; i < t->strings.cap; i++) {
-        free(t->strings.at[i]);
+        string_free(t->strings.at[i]);
     }
     index_done(&t->strings);
     mutex_done(&t->lock);
     free(t);
 }
 
-static struct interned *string_new(const void *bytes, size_t n)
-{
-    struct interned *s = xmalloc(sizeof *s + n);
+/* A string that only asks for an equal one: in `room`, or on the heap when it is longer. */
+struct asking {
+    struct interned *s;
+    _Alignas(struct interned) unsigned char room[sizeof(struct interned) + 240];
+};
 
-    *s = (struct interned){.refs = 1, .n = (uint32_t)n};
+static void ask(struct asking *q, const void *bytes, size_t n)
+{
+    size_t size = sizeof *q->s + n;
+
+    q->s = size <= sizeof q->room ? (struct interned *)(void *)q->room : xmalloc(size);
+    *q->s = (struct interned){.refs = 1, .n = (uint32_t)n};
     if (n > 0) {
-        memcpy(s->data, bytes, n);
+        memcpy(q->s->data, bytes, n);
     }
-    return s;
+}
+
+static void asked(struct asking *q)
+{
+    if ((void *)q->s != q->room) {
+        free(q->s);
+    }
 }
 
 const struct interned *intern_get(struct intern_table *t, const void *bytes, size_t n)
 {
-    struct interned *made = string_new(bytes, n);
+    struct asking q;
 
+    ask(&q, bytes, n);
     mutex_lock(&t->lock);
-    struct interned *s = index_get(&t->strings, made);
+    struct interned *s = index_get(&t->strings, q.s);
     if (s != NULL) {
         s->refs++;
     } else {
-        (void)index_put(&t->strings, made); /* it was not there */
-        s = made;
+        s = keep_alloc(sizeof *s + n);
+        memcpy(s, q.s, sizeof *s + n);
+        (void)index_put(&t->strings, s); /* it was not there */
     }
     mutex_unlock(&t->lock);
-    if (s != made) {
-        free(made);
-    }
+    asked(&q);
     return s;
 }
 
@@ -114,17 +135,18 @@ void intern_drop(struct intern_table *t, const struct interned *s)
     mutex_lock(&t->lock);
     struct interned *last = --((struct interned *)s)->refs == 0 ? index_take(&t->strings, s) : NULL;
     mutex_unlock(&t->lock);
-    free(last);
+    string_free(last);
 }
 
 const struct interned *intern_find_text(struct intern_table *t, const char *text)
 {
-    struct interned *made = string_new(text, strlen(text) + 1);
+    struct asking q;
 
+    ask(&q, text, strlen(text) + 1);
     mutex_lock(&t->lock);
-    const struct interned *s = index_get(&t->strings, made);
+    const struct interned *s = index_get(&t->strings, q.s);
     mutex_unlock(&t->lock);
-    free(made);
+    asked(&q);
     return s;
 }
 

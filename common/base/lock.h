@@ -7,7 +7,7 @@
  *     3  provider caches (token, snapshot, network facts)
  *     4  event recorder, metrics
  *     5  log
- *     6  intern tables
+ *     6  intern tables, then the memory of records (keep.h)
  * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md), nor while
  * a task blocks (task.h). */
 #ifndef TRIMTAB_BASE_LOCK_H

@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM ((size_t)8) /* a power of two */
+#define FIRST_ROOM     ((size_t)8) /* a power of two */
+#define EMPTY_ROOM_MAX ((size_t)1024)
 
 struct entry {
     void *value; /* owned when the map has free_value */
@@ -259,6 +260,11 @@ static struct entry *take_entry(struct map *m, const char *key)
         close_gap(m, i);
         m->n--;
         order_drop(m->order, e);
+        if (m->n == 0 && m->room > EMPTY_ROOM_MAX) { /* a queue that had tens of thousands */
+            free(m->slots);
+            m->slots = NULL;
+            m->room = 0;
+        }
     }
     return e;
 }

@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/findings.h"
+#include "common/lb/former_rules.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 
@@ -400,6 +401,17 @@ struct lb_exec_config drive_exec_config(struct drive *d)
     };
 }
 
+/* Is one of those that continue to be planned once more?  At most as often as after conflicts. */
+static bool plan_again(struct drive *d)
+{
+    bool some = false;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        const struct lb_item *item = &d->s.items[i];
+        some = some || (lb_item_is_active(item) && lb_plan_service(&d->plan, item->key)->again);
+    }
+    return some && try_again(d);
+}
+
 /* The plan was cancelled: a Service of a batch whose own operations have all ended well has not
  * failed for that. */
 static void fail_unfinished(struct drive *d, const unsigned *outcomes, const struct err *err)
@@ -431,7 +443,7 @@ static enum turn stage_execute(struct drive *d)
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
     drive_debts_book(d, result.outcomes);
     if (rc == ERR_OK) {
-        return TURN_DONE;
+        return plan_again(d) ? TURN_AGAIN : TURN_DONE;
     }
     if (rc == ERR_CANCELLED) {
         fail_unfinished(d, result.outcomes, &err);
@@ -446,8 +458,8 @@ static enum turn stage_execute(struct drive *d)
     return turn;
 }
 
-/* A Service that is led back to what it asked for keeps what stands: it leaves the batch if its
- * plan takes something down. */
+/* A Service that is led back to what it asked for keeps what stands, and so does one whose
+ * replacement was refused a while ago: it leaves the batch if its plan takes something down. */
 static bool spare_what_stands(struct drive *d)
 {
     bool some = false;
@@ -456,9 +468,10 @@ static bool spare_what_stands(struct drive *d)
         const char *key;
         STR_SET_EACH (key, &op->owners) {
             struct lb_item *item = lb_op_takes_down(op) ? item_of(d, key) : NULL;
-            if (item != NULL && lb_item_is_active(item) && lb_leads_back(item->in)) {
+            if (item != NULL && lb_item_is_active(item) &&
+                (lb_leads_back(item->in) || lb_spares(item->in))) {
                 struct err err = ERR_INIT;
-                (void)err_set(&err, ERR_IN_USE, "%s %s stands", op->kind, op->name);
+                (void)lb_spare(&err, op->kind, op->name);
                 drive_fail_item(item, &err);
                 some = true;
             }

@@ -3,14 +3,17 @@
 #include "common/lb/former_rules.h"
 
 #include "common/base/str.h"
+#include "common/base/timefmt.h"
 #include "common/data/json.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PREFIX   "put back if the replacement is refused: "
 #define TEXT_MAX 16384 /* bytes; a condition may have twice as many */
 #define PORT_MAX 65535
+#define SPARED   " stands, and is not taken down"
 
 /* ---- writing --------------------------------------------------------------------------------- */
 static struct json_object *port_json(const struct tt_port *p)
@@ -153,16 +156,24 @@ static const struct tt_kv *read_notes(struct arena *a, struct json_object *o, si
     return notes;
 }
 
-const struct tt_service *former_read(struct arena *a, const struct svc_scope *wishes,
-                                     const struct tt_service *now, const char *message)
+/* The object in the message; NULL: there is none.  In the arena. */
+static struct json_object *message_json(struct arena *a, const char *message)
 {
     struct json_object *o = NULL;
     const char *text = str_has_prefix(str_nonnull(message), PREFIX) ? message + strlen(PREFIX) : "";
+    bool read = *text != '\0' && strlen(text) <= TEXT_MAX &&
+                json_parse_arena(a, text, strlen(text), NULL, &o, NULL) == ERR_OK &&
+                json_object_is_type(o, json_type_object);
+    return read ? o : NULL;
+}
+
+const struct tt_service *former_read(struct arena *a, const struct svc_scope *wishes,
+                                     const struct tt_service *now, const char *message)
+{
+    struct json_object *o = message_json(a, message);
     struct tt_service was = {0};
     size_t n_notes = 0;
-    if (strlen(text) > TEXT_MAX ||
-        json_parse_arena(a, text, strlen(text), NULL, &o, NULL) != ERR_OK ||
-        !read_ports(a, json_member(o, "ports"), &was)) {
+    if (o == NULL || !read_ports(a, json_member(o, "ports"), &was)) {
         return NULL;
     }
     struct json_object *notes = json_member(o, "annotations");
@@ -176,4 +187,51 @@ const struct tt_service *former_read(struct arena *a, const struct svc_scope *wi
         arena_strdup(a, str_nonnull(json_str(o, "externalTrafficPolicy")));
     was.health_check_node_port = (int32_t)json_int(o, "healthCheckNodePort", 0);
     return former_like(a, wishes, now, &was);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+char *former_text_refused(struct arena *a, const char *text, const struct former_refusal *r)
+{
+    struct json_object *o = message_json(a, text == NULL ? PREFIX "{}" : text);
+    if (o == NULL) {
+        return NULL;
+    }
+    struct json_object *refused = json_object_new_object();
+    char until[32];
+    time_format_rfc3339(r->until_us, until);
+    json_add_str(refused, "wish", arena_printf(a, "%016" PRIx64, r->wish));
+    json_add_str(refused, "until", until);
+    json_add_int(refused, "tries", r->tries);
+    json_add_str(refused, "code", err_code_name(r->code));
+    json_add_str(refused, "why", str_nonnull(r->why));
+    json_object_object_del(o, "refused");
+    json_add(o, "refused", refused);
+    char *all = arena_printf(a, PREFIX "%s", json_text(a, o, JSON_COMPACT));
+    return strlen(all) <= TEXT_MAX ? all : NULL;
+}
+
+bool former_refusal_read(struct arena *a, const char *message, struct former_refusal *ret)
+{
+    struct json_object *o = json_member(message_json(a, message), "refused");
+    int64_t tries = json_int(o, "tries", 0);
+    *ret = (struct former_refusal){
+        .wish = strtoull(str_nonnull(json_str(o, "wish")), NULL, 16),
+        .tries = tries < 1            ? 1
+                 : tries > UINT16_MAX ? UINT16_MAX
+                                      : (unsigned)tries,
+        .code = err_code_parse(json_str(o, "code")),
+        .why = arena_strdup(a, str_nonnull(json_str(o, "why"))),
+    };
+    return ret->wish != 0 && ret->code > ERR_OK &&
+           time_parse_rfc3339(str_nonnull(json_str(o, "until")), &ret->until_us);
+}
+
+int lb_spare(struct err *err, const char *kind, const char *name)
+{
+    return err_set(err, ERR_IN_USE, "%s %s" SPARED, kind, name);
+}
+
+bool lb_is_spared(const struct err *err)
+{
+    return err->code == ERR_IN_USE && strstr(err->message, SPARED) != NULL;
 }

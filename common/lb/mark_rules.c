@@ -77,3 +77,8 @@ bool lb_leads_back(const struct tt_item *item)
 {
     return has_flag(item, TT_ITEM_FORMER);
 }
+
+bool lb_spares(const struct tt_item *item)
+{
+    return has_flag(item, TT_ITEM_SPARE);
+}

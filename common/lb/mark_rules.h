@@ -45,5 +45,8 @@ bool lb_is_unproven(const struct tt_item *item);
 /* Asked by planners and the driver: is the Service handed over as it was, so that nothing that
  * stands may be taken down for it?  (TT_ITEM_FORMER) */
 bool lb_leads_back(const struct tt_item *item);
+/* Asked by planners and the driver: was its replacement refused a while ago, so that nothing that
+ * works is taken down for it now?  (TT_ITEM_SPARE) */
+bool lb_spares(const struct tt_item *item);
 
 #endif

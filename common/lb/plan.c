@@ -153,11 +153,17 @@ bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *what)
     return full;
 }
 
+void lb_plan_again(struct lb_plan *p, const char *key)
+{
+    lb_plan_service(p, key)->again = true;
+}
+
 void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key)
 {
     struct lb_plan_service *s = lb_plan_service(to, key);
     const struct lb_plan_service *like = lb_plan_service(from, key);
     s->full = like->full;
+    s->again = s->again || like->again;
     for (size_t i = 0; like->asks_room != NULL && i < like->asks_room->n; i++) {
         lb_kinds_add(to->a, &s->asks_room, like->asks_room->items[i]);
     }

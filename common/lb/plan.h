@@ -17,7 +17,7 @@
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
  *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
- *   ask        how what it takes away would be made again: the cloud is asked before the plan begins
+ *   ask        how what it takes away would be made again: the cloud is asked before all
  *   undo       how what the operation took away is put back as it was, should its replacement be
  *              refused
  *
@@ -150,8 +150,9 @@ struct lb_op {
     struct lb_after after;
     /* waits for all that stand before it in the plan, and is waited for by all behind it */
     bool critical;
-    bool gives_back;   /* deletes a reservation that was made for the time of a plan only */
-    unsigned tolerate; /* LB_TOLERATE_… */
+    bool serves_without; /* TT_OP_SERVES_WITHOUT */
+    bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
+    unsigned tolerate;   /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
     /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up
@@ -216,6 +217,7 @@ struct lb_plan_service {
     const struct lb_kinds *full;
     struct lb_kinds *asks_room;
     bool makes_room;
+    bool again; /* lb_plan_again() */
 };
 
 struct lb_plan {
@@ -246,6 +248,9 @@ void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...) _p
  * stage the cloud has refused such an operation for a limit (ERR_QUOTA).  The effect
  * says so, once. */
 bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *what);
+/* Once the plan is carried out the Service is observed and planned once more in this sync: what the
+ * cloud had no room for before may have come at the end of it. */
+void lb_plan_again(struct lb_plan *p, const char *key);
 /* All that is known of limits, and was asked and told about them, holds for `key` in `to` as in
  * `from`: a plan that is a part of another one. */
 void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key);

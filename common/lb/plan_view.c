@@ -98,6 +98,7 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
         .flags = (op->critical ? TT_OP_CRITICAL : 0) | (op->shared ? TT_OP_SHARED : 0) |
                  (finally ? TT_OP_FINALLY : 0) | (op->gives_back ? TT_OP_GIVES_BACK : 0) |
                  (lb_op_takes_down(op) ? TT_OP_PUT_BACK : 0) |
+                 (op->serves_without ? TT_OP_SERVES_WITHOUT : 0) |
                  (op->type != NULL && op->type->again ? TT_OP_AGAIN : 0),
         .kind = op->kind,
         .name = op->name,

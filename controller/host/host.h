@@ -72,10 +72,11 @@ struct tt_result {
     uint32_t own;      /* TT_OWN_…: what of the Service is the provider's own affair */
     int64_t again_ms;  /* when to look again though all is well; 0: not */
     /* reported about it */
-    unsigned planned;           /* operations that change something, over all plans */
-    unsigned news;              /* those of them that its owner hears of (not TT_OP_AGAIN) */
-    unsigned operations_done;   /* operations that ended well */
-    unsigned failed_deletes;    /* deletions that failed */
+    unsigned planned;         /* operations that change something, over all plans */
+    unsigned news;            /* those of them that its owner hears of (not TT_OP_AGAIN) */
+    unsigned operations_done; /* operations that ended well */
+    /* of the plan that was reported last */
+    unsigned failed_spared;     /* operations that failed, and without which clients are served */
     unsigned failed_others;     /* other operations that failed */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */
@@ -89,6 +90,7 @@ struct tt_result {
     bool mark_alone;  /* it goes also when all finalizers are there */
     bool marked;      /* it was sent in this call */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
+    bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
@@ -102,8 +104,8 @@ struct host_hooks {
      * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
      * `call_arg` as above. */
     const char *(*former_body)(void *call_arg, const struct tt_result *result);
-    /* result_serves(): the addresses that the result has, and its annotations, are to be written now;
-     * in the call's thread, with its `call_arg`. */
+    /* result_serves(): addresses and annotations of the result are to be written now; in the call's
+     * thread, with its `call_arg`. */
     void (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);

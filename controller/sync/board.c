@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services are to
- * cost little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds are
- * few and held once (kube/words.h). */
+ * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services are
+ * to cost little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds
+ * are few and held once (kube/words.h). */
 #include "controller/sync/board.h"
 
 #include <assert.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/index.h"
+#include "common/base/keep.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -88,7 +89,7 @@ static void entry_free(struct entry *e)
 {
     if (e != NULL) {
         trouble_free(e->trouble);
-        free(e);
+        keep_free(e, offsetof(struct entry, key) + strlen(e->key) + 1);
     }
 }
 
@@ -111,9 +112,10 @@ static void tidy_trouble(struct entry *e)
 {
     const struct trouble *t = e->trouble;
 
-    if (t != NULL && t->began_us == 0 && t->failing_us == 0 && t->next_us == 0 && t->message == NULL &&
-        t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL && t->left == NULL &&
-        t->code == TT_OK && t->failures == 0 && t->create + t->change + t->delete_ == 0) {
+    if (t != NULL && t->began_us == 0 && t->failing_us == 0 && t->next_us == 0 &&
+        t->message == NULL && t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL &&
+        t->left == NULL && t->code == TT_OK && t->failures == 0 &&
+        t->create + t->change + t->delete_ == 0) {
         trouble_free(STEAL(e->trouble));
     }
 }
@@ -186,7 +188,7 @@ static struct entry *entry_of(struct board *b, const char *key) _requires_(b->lo
 
     if (e == NULL) {
         size_t size = strlen(key) + 1;
-        e = xcalloc(1, offsetof(struct entry, key) + size);
+        e = keep_alloc(offsetof(struct entry, key) + size);
         e->verb = "";
         e->kind = NO_KIND;
         memcpy(e->key, key, size);

@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/index.h"
+#include "common/base/keep.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
@@ -18,11 +19,13 @@ struct rare {
     char *let_go_uid;
     char *marked_uid;
     enum mark mark;      /* that was written to it */
+    bool owed;           /* … and the one that names the addresses was refused */
     uint64_t unreadable; /* as last told, 0: it could be read */
     int64_t waits_ms;
     uint64_t *findings; /* n_findings of them; NULL: none */
     size_t n_findings;
     uint64_t nobody;
+    char *refusal; /* of its replacement (former_rules.h) */
 };
 
 /* There is one for each Service of the cluster: its members are those of struct
@@ -64,6 +67,7 @@ static void rare_free(struct rare *r)
         free(r->let_go_uid);
         free(r->findings);
         free(r->marked_uid);
+        free(r->refusal);
         free(r);
     }
 }
@@ -74,7 +78,7 @@ static void known_free(struct known *e)
         kube_held_unref(e->state);
         kube_held_unref(e->accepted);
         rare_free(e->rare);
-        free(e);
+        keep_free(e, offsetof(struct known, key) + strlen(e->key) + 1);
     }
 }
 
@@ -105,7 +109,8 @@ static void tidy_rare(struct known *e)
     const struct rare *r = e->rare;
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
-        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0) {
+        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
+        r->refusal == NULL) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -116,7 +121,7 @@ static struct known *entry_get(struct service_cache *c, const char *key) _requir
 
     if (e == NULL) {
         size_t size = strlen(key) + 1;
-        e = xcalloc(1, offsetof(struct known, key) + size);
+        e = keep_alloc(offsetof(struct known, key) + size);
         memcpy(e->key, key, size);
         (void)index_put(&c->entries, e); /* it was not there */
     }
@@ -232,12 +237,13 @@ static struct kube_held forget_object(struct known *e)
     struct rare *r = e->rare;
     struct kube_held accepted = e->accepted;
 
-    known_set(e, &(struct known){
-                     .state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
+    known_set(
+        e, &(struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
     if (r != NULL) {
         r->waits_ms = 0;
         r->n_findings = 0;
         r->nobody = 0;
+        free(STEAL(r->refusal));
     }
     return accepted;
 }
@@ -250,7 +256,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
     struct kube_held old = e->state;
-    bool same = !kube_held_is_none(old) && str_eq(kube_held_uid(old), state->uid);
+    bool same = !kube_held_is_none(old) && kube_held_has_uid(old, state->uid);
 
     e->ours = ours || (same && e->ours);
     e->foreign = is_foreign_uid(e, state->uid);
@@ -277,6 +283,35 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+static void set_refusal(struct known *e, const char *text)
+{
+    if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
+        struct rare *r = rare_of(e);
+        free(r->refusal);
+        r->refusal = text == NULL ? NULL : xstrdup(text);
+        tidy_rare(e);
+    }
+}
+
+void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_refusal(e, text);
+    }
+    mutex_unlock(&c->lock);
+}
+
+const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const char *text = e == NULL || e->rare == NULL ? NULL : arena_strdup(a, e->rare->refusal);
+    mutex_unlock(&c->lock);
+    return text;
+}
+
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
@@ -299,6 +334,9 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->half = !good && (e->half || end->touched);
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
+        if (good) {
+            set_refusal(e, NULL);
+        }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {
         old = e->accepted;
@@ -526,6 +564,7 @@ void service_cache_note_marked(struct service_cache *c, const char *key, const c
         free(r->marked_uid);
         r->marked_uid = uid == NULL ? NULL : xstrdup(uid);
         r->mark = mark;
+        r->owed = false;
         tidy_rare(e);
     }
     mutex_unlock(&c->lock);
@@ -540,6 +579,26 @@ enum mark service_cache_marked(struct service_cache *c, const char *key, const c
     enum mark mark = marked ? r->mark : MARK_NONE;
     mutex_unlock(&c->lock);
     return mark;
+}
+
+void service_cache_owe_mark(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    if (e != NULL && e->rare != NULL && e->rare->marked_uid != NULL) {
+        e->rare->owed = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const struct rare *r = e == NULL ? NULL : e->rare;
+    bool owes = r != NULL && r->owed && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
+    mutex_unlock(&c->lock);
+    return owes;
 }
 
 void service_cache_drop(struct service_cache *c, const char *key)

@@ -88,6 +88,11 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end);
 /* Its former wishes are kept on it, until an ensure ends well. */
 void service_cache_note_replacing(struct service_cache *c, const char *key);
+/* A replacement of it was refused: the text that says so (former_rules.h), kept until an ensure
+ * ends well.  An entry that is not there keeps nothing. */
+void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);
+/* That text, in the arena; NULL: there is none. */
+const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the
@@ -128,6 +133,10 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key);
 void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
                                enum mark mark);
 enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid);
+/* The mark that names the addresses was refused, after the server had taken one without: it is
+ * written by itself next time, until the Service shows it (service_cache_note_marked()). */
+void service_cache_owe_mark(struct service_cache *c, const char *key);
+bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that
  * is still there. */

@@ -380,6 +380,9 @@ static void batch_run(struct sync_batch *b)
     int64_t called_ms = clock_now_ms(b->s->clock);
     sync_call_joined(b);
     sync_lead_back(b);
+    for (size_t i = 0; i < b->n; i++) {
+        sync_spare_note(&b->items[i]);
+    }
     sync_upkeep(b);
     sync_look(b);
     double took_s = (double)(clock_now_ms(b->s->clock) - called_ms) / 1000;

@@ -36,13 +36,27 @@ static const struct tt_service *accepted(const struct sync_item *item)
     return same ? o->service : NULL;
 }
 
-const char *sync_former_body(const struct sync_item *item)
+static const char *text_of(const struct sync_item *item, const struct tt_service *was)
 {
     const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
+
+    return was == NULL ? NULL : former_text(item->a, &wishes, was);
+}
+
+const char *sync_former_kept(const struct sync_item *item)
+{
+    const struct tt_condition *c = kept(item);
+    const char *text = text_of(item, accepted(item));
+
+    return text != NULL || c == NULL ? text : c->message;
+}
+
+const char *sync_former_body(const struct sync_item *item)
+{
     const struct tt_service *was = accepted(item);
     bool due = item->todo == SYNC_ENSURE && !item->leads_back && item->obj != NULL && was != NULL &&
                !item->known.replacing;
-    const char *text = due ? former_text(item->a, &wishes, was) : NULL;
+    const char *text = due ? text_of(item, was) : NULL;
     const struct tt_condition c = {
         .type = LB_REPLACING_CONDITION,
         .status = "True",
@@ -78,12 +92,11 @@ static const struct tt_service *former_of(const struct sync_item *item)
     return c != NULL ? former_read(item->a, &wishes, item->svc, c->message) : NULL;
 }
 
-/* All that comes is there, and only something that goes could not be deleted: the replacement did
- * not fail.  One that could not be deleted to make room still stands, and works. */
-static bool only_deletes_failed(const struct sync_item *item)
+/* One that could not be deleted to make room still stands, and works. */
+bool sync_is_replaced(const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
-    return r != NULL && r->failed_deletes > 0 && r->failed_others == 0;
+    return r != NULL && r->failed_spared > 0 && r->failed_others == 0;
 }
 
 /* The provider's answer does not say that it is not to be called. */
@@ -92,15 +105,9 @@ static bool is_due(const struct sync_item *item)
     bool failed = item->err.code != ERR_OK && item->err.code != ERR_CANCELLED &&
                   item->err.code != ERR_IN_PROGRESS &&
                   item->err.code != ERR_IMPLEMENTED_ELSEWHERE && !item->quarantined &&
-                  !only_deletes_failed(item);
+                  !sync_is_replaced(item);
 
     return failed && item->todo == SYNC_ENSURE && item->obj != NULL && item->svc->deleted_us == 0;
-}
-
-/* The next try takes it down again. */
-static bool is_for_good(int code)
-{
-    return code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_AUTH && code != ERR_BUG;
 }
 
 /* A cloud may have no other way back than by another address; clients have to hear of that one. */
@@ -130,12 +137,13 @@ static void settle(struct sync_item *item, const struct sync_item *back)
         log_info(1, "What the Service asked for before was not put back",
                  LOG_S("service", item->key), LOG_S("code", err_code_name(back->err.code)),
                  LOG_S("message", back->err.message));
-    } else if (did) {
+    } else if (did && !lb_is_spared(&was)) { /* else nothing had been taken down for it */
         (void)err_set(&item->err, was.code, "%s; what it asked for before was put back",
                       was.message);
         item->err.http_status = was.http_status;
         item->err.retry_after_ms = was.retry_after_ms;
-        if (is_for_good(was.code) && was.retry_after_ms < AGAIN_AFTER_MS) {
+        item->put_back = true;
+        if (sync_refusal_stays(&was) && was.retry_after_ms < AGAIN_AFTER_MS) {
             item->err.retry_after_ms = AGAIN_AFTER_MS;
         }
     }

@@ -6,8 +6,9 @@
  * sync_left.c Services that went while nobody watched; sync_findings.c wishes without effect, and
  * that nobody is served; sync_unreadable.c Services and endpoints that cannot be read;
  * sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down
- * in vain; sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an
- * outcome means; sync_events.c the words of events; sync_board.c what /status shows. */
+ * in vain, and sync_spare.c does not let it be taken down again at once; sync_kube.c patches;
+ * sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the
+ * words of events; sync_board.c what /status shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -48,14 +49,15 @@ struct sync_item {
     bool began;       /* the event that says "something happens" was sent */
     bool leads_back;  /* `svc` is as it was carried out last (TT_ITEM_FORMER) */
     bool led_back;    /* its backends are those of now, too */
+    bool put_back;    /* leading back made something that was missing */
     bool goes_alone;  /* more than its nodes is due: it left the batch, and is queued by itself */
     bool unproven;    /* an update by a Service that no ensure has carried out (TT_ITEM_UNPROVEN) */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     int64_t answered_ms;      /* when the last call came back; 0: none did */
     int64_t addressed_ms;     /* when a new address stood in the status; 0: it did not change */
-    /* What was written of the result before the call came back (sync_write_serving); NULL: nothing.
-     * `svc` does not show it. */
+    /* Parts of the result that were written before the call came back (sync_write_serving), which
+     * `svc` does not show; NULL: none. */
     const struct sync_written *written;
     unsigned requests; /* to the cloud, that its call (or its batch's) made */
     bool looks;        /* a look was due: alone, or beside what else is to be done */
@@ -64,6 +66,8 @@ struct sync_item {
     bool let_go;       /* finalizers among it, that were taken off */
     bool held;         /* or put there */
     enum mark marked;  /* this process wrote its mark, which `svc` may not show yet */
+    /* the condition's message once a replacement was refused in this sync; NULL: none was */
+    const char *refusal_text;
     /* outcome */
     struct err err;
     bool told;       /* the user knows already, or needs not know */
@@ -194,7 +198,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
-/* What the result has by now, while the provider tidies up: the addresses, the mark for them, and
+/* Writes the result as it is while the provider tidies up: the addresses, the mark for them, and
  * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
  * addresses are there. */
 void sync_write_serving(struct sync_item *item);
@@ -232,6 +236,8 @@ const char *sync_mark_body(struct arena *a, const char *text);
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n);
+/* The server has taken a mark, and refused the one that names the addresses: it goes by itself. */
+bool sync_mark_is_owed(const struct sync_item *item);
 /* The patch that takes it off, whoever it speaks of; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written. */
@@ -241,11 +247,27 @@ void sync_mark_note(struct sync_item *item);
 /* The patch that keeps what the Service asked for when it was carried out last; NULL: it
  * is there, or not known. */
 const char *sync_former_body(const struct sync_item *item);
+/* The text that keeps it, as it is there or is written in this sync; NULL: it is not known. */
+const char *sync_former_kept(const struct sync_item *item);
+/* Did only something fail without which clients are served as asked: what goes, above all?  Then
+ * the replacement did not fail. */
+bool sync_is_replaced(const struct sync_item *item);
 /* The patch that takes it off; NULL if there is none. */
 const char *sync_former_gone_body(const struct sync_item *item);
 /* Ensures once more what failed in this batch, as it was before something that worked
  * was taken down for it. */
 void sync_lead_back(struct sync_batch *b);
+
+/* --- sync_spare.c ----------------------------------------------------------------------------- */
+/* Is nothing that works to be taken down for it in this sync?  (TT_ITEM_SPARE) */
+bool sync_spares(const struct sync_item *item);
+/* After the calls of a batch: remembers that a replacement was refused, and says in item->err until
+ * when nothing is taken down for it again. */
+void sync_spare_note(struct sync_item *item);
+/* The patch that writes what was remembered; NULL: nothing was in this sync. */
+const char *sync_refusal_body(const struct sync_item *item);
+/* Does a refusal with this code come again when nothing is changed? */
+bool sync_refusal_stays(const struct err *err);
 
 /* --- sync_report.c ---------------------------------------------------------------------------- */
 #define SYNC_REPORTS_MAX 4

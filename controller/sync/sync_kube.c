@@ -244,10 +244,19 @@ static void add(struct writes *w, const char *body, const char *what)
     add_any(w, w->none ? NULL : body, what);
 }
 
+#define NEXT_MARK "failed to update the mark of what trimtab makes"
+
 /* A mark that somebody does not allow keeps nothing else from being written. */
 static void add_mark(struct writes *w, const char *body)
 {
     add(w, body, NULL);
+}
+
+/* The same of a Service whose mark the server has taken before: then nobody forbids it, and it is
+ * tried again. */
+static void add_next_mark(struct writes *w, const struct sync_item *item, const char *body)
+{
+    add(w, body, item->marked != MARK_NONE ? NEXT_MARK : NULL);
 }
 
 /* Even when it fails it may have been done. */
@@ -331,6 +340,9 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
                         LOG_S("service", item->key), LOG_S("err", one.message));
             continue;
         }
+        if (str_eq(w->what[i], NEXT_MARK)) {
+            service_cache_owe_mark(item->s->cache, item->key);
+        }
         err_prefix(&one, "%s", w->what[i]);
         item->unwritten = true;
         if (first == ERR_OK) {
@@ -411,6 +423,7 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
     if (item->extras_due) {
         add_extras(&w, item, true);
     }
+    add(&w, sync_refusal_body(item), "failed to keep that the replacement was refused");
     if (report) {
         add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
     }
@@ -440,7 +453,9 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     const char *body = status_body(item, r->ingress, r->n_ingress);
     if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
-        add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
+        add_next_mark(&w, item, sync_mark_follows(item, r->ingress, r->n_ingress));
+    } else if (sync_mark_is_owed(item)) {
+        add_next_mark(&w, item, sync_mark_follows(item, r->ingress, r->n_ingress));
     }
     add(&w, body, "failed to update load balancer status");
     int rc = write_all(item, &w, err);
@@ -499,7 +514,7 @@ int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, s
 
     if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
-        add_mark(&w, sync_mark_follows(item, ingress, n));
+        add_next_mark(&w, item, sync_mark_follows(item, ingress, n));
     }
     add(&w, body, "failed to update load balancer status");
     return w.n > 0 ? write_all(item, &w, err) : ERR_OK;

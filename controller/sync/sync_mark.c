@@ -88,6 +88,12 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
                : sync_mark_body(item->a, mark_text(item->a, mark, item->svc->uid, ingress, n));
 }
 
+bool sync_mark_is_owed(const struct sync_item *item)
+{
+    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go &&
+           service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+}
+
 const char *sync_mark_gone(const struct sync_item *item)
 {
     bool there = item->marked != MARK_NONE || svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL;

@@ -169,7 +169,9 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .around = &it->around,
             .about_nodes = aws_item_is_about_nodes(it),
             .unproven = lb_is_unproven(it->item->in),
+            .spares = lb_spares(it->item->in),
             .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
+            .texts_stay = (known & AWS_KNOWS_NO_TEXTS) != 0,
             .repairs = rights,
             .edited = rights && it->item->in->previous != NULL &&
                       (it->item->in->reasons & TT_REASON_SPEC) != 0,

@@ -187,6 +187,20 @@ static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *
 
 /* ---- targets and attributes ------------------------------------------------------------------ */
 
+/* Does a wanted port's listener forward to the group, and has AWS no room for another one?  It may
+ * have to serve that port a while longer (plan/aws_nlb_slots_plan.c). */
+static bool may_be_borrowed(const struct aws_item *it, const struct aws_target_group *g)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < it->seen.n_listeners && !wanted; i++) {
+        const struct aws_listener *l = &it->seen.listeners[i];
+        for (size_t k = 0; str_eq(l->target_group, g->arn) && k < it->service->n_ports; k++) {
+            wanted = wanted || it->service->ports[k].port == l->port;
+        }
+    }
+    return wanted && lb_kinds_have(it->item->full, AWS_WORD_TARGET_GROUP);
+}
+
 /* Targets of a group that goes need not be known.  Nodes follow in all that serve, whatever ports
  * the Service has now. */
 static bool may_serve(const struct aws_sync *y, const struct aws_item *it,
@@ -202,7 +216,7 @@ static bool may_serve(const struct aws_sync *y, const struct aws_item *it,
             return true;
         }
     }
-    return false;
+    return may_be_borrowed(it, g);
 }
 
 static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)

@@ -320,11 +320,18 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
  * once more, knowing it. */
 static bool is_news(struct lb_op_run *run, const struct aws_write *write)
 {
+    static const struct {
+        const char *action;
+        unsigned bit;
+    } rows[] = {
+        {"SetLoadBalancerListenerSSLCertificate", AWS_KNOWS_NO_CERT},
+        {"UpdateSecurityGroupRuleDescriptionsIngress", AWS_KNOWS_NO_TEXTS},
+    };
     struct aws_scope *x = run->provider;
-    unsigned bit = run->err->code == ERR_FORBIDDEN &&
-                           str_eq(write->action, "SetLoadBalancerListenerSSLCertificate")
-                       ? AWS_KNOWS_NO_CERT
-                       : 0;
+    unsigned bit = 0;
+    for (size_t i = 0; run->err->code == ERR_FORBIDDEN && i < ARRAY_LEN(rows); i++) {
+        bit |= str_eq(write->action, rows[i].action) ? rows[i].bit : 0;
+    }
     bool is_known = bit == 0 || (aws_memory_get(x->p->memory, x->uid) & bit) != 0;
     if (!is_known) {
         aws_memory_set(x->p->memory, x->uid, bit, bit);

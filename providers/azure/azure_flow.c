@@ -367,9 +367,6 @@ void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     int code = item->err.code;
-    if (item->retreats) {
-        (void)map_remove(azure_sync_of(s)->p->redirected, item->key);
-    }
     azure_name_owner(azure_sync_of(s), &s->items[item - s->items]);
     if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
         const struct azure_provider *p = azure_sync_of(s)->p;

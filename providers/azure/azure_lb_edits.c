@@ -75,6 +75,7 @@ static struct azure_lb_ask ask_of(struct azure_lb_edits *b, const struct azure_i
         .subnet = want && s->internal ? azure_seen_subnet(y, s) : NULL,
         .zones = y->zones,
         .n_zones = y->n_zones,
+        .rules_per_nic = azure_rules_per_nic(y),
     };
 }
 

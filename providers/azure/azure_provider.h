@@ -38,6 +38,10 @@ struct azure_provider {
     /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet →
      * where they were let in for it, blank separated */
     struct map *redirected;
+    /* Load balancing rules that a network interface may carry, as Azure has said when it refused
+     * one more; counts until that moment of the clock.  0: it never did. */
+    size_t rules_per_nic;
+    int64_t rules_per_nic_until_ms;
     /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until
      * the first batch */
     struct map *machines;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_retreat.h: what was let in for an edit that Azure has refused is shut again.
  *
- * Before an edit sends traffic elsewhere, the security group lets it in there (azure_admit.h).  When
- * the balancer then is refused, nothing sends it there: the addresses that the edit alone needed
- * leave the rules again, in the same sync.  The next try lets in anew.
+ * Before an edit sends traffic elsewhere, the security group lets it in there (azure_admit.h).
+ * When the balancer then is refused, nothing sends it there: the addresses that the edit alone
+ * needed leave the rules again, in the same sync.  The next try lets in anew.
  * Source: docs/adr/0030-putting-back.md.  Pure, but for azure_observe_retreat(). */
 #ifndef TRIMTAB_AZURE_RETREAT_H
 #define TRIMTAB_AZURE_RETREAT_H

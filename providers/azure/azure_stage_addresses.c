@@ -108,11 +108,12 @@ static bool is_tight(struct azure_sync *y)
             rules += comes ? it->service->in->n_ports : 0;
         }
     }
-    bool tight = azure_lb_is_tight(c, NULL, frontends, rules);
+    size_t per_nic = azure_rules_per_nic(y);
+    bool tight = azure_lb_is_tight(c, NULL, frontends, rules, per_nic);
     for (size_t i = 0; frontends > 0 && i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
         tight = tight || (!azure_lb_is_internal(azure_doc_name(lb)) &&
-                          azure_lb_is_tight(c, lb, frontends, rules));
+                          azure_lb_is_tight(c, lb, frontends, rules, per_nic));
     }
     return tight;
 }

@@ -217,4 +217,8 @@ int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 
+/* Load balancing rules that a network interface may carry, as far as Azure has said; 0: nothing is
+ * known. */
+size_t azure_rules_per_nic(const struct azure_sync *y);
+
 #endif

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#define LIMIT_COUNTS_MS 3600000 /* of a limit that Azure has told */
+
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec)
 {
     struct azure_write *w = ARENA_NEW(y->s->a, struct azure_write);
@@ -193,6 +195,24 @@ static void remember_clinging(struct azure_sync *y, const struct azure_write *w,
     }
 }
 
+/* The next Service beyond it is refused before its first write; after that time one is tried
+ * again, because limits are raised. */
+static void remember_limit(struct azure_sync *y, const struct err *err)
+{
+    size_t most = azure_error_rules_per_nic(err);
+    if (most > 0) {
+        y->p->rules_per_nic = most;
+        y->p->rules_per_nic_until_ms = clock_now_ms(y->s->clock) + LIMIT_COUNTS_MS;
+    }
+}
+
+size_t azure_rules_per_nic(const struct azure_sync *y)
+{
+    bool counts = y->p->rules_per_nic > 0 && !y->s->planning &&
+                  clock_now_ms(y->s->clock) < y->p->rules_per_nic_until_ms;
+    return counts ? y->p->rules_per_nic : 0;
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -202,6 +222,7 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (outcome != LB_DONE && !gone) {
         tell(y, op, err);
         remember_clinging(y, w, err);
+        remember_limit(y, err);
     }
     bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
     if (outcome == LB_TOLERATED && w->spec.verb == AZURE_PUT && machine) {

@@ -133,6 +133,7 @@ static void find_mtu(struct lb_sync *s, const struct lb_item *item, const struct
 void local_find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
 {
     char text[IP_TEXT_MAX];
+    const char *shut = "no target is left for any port";
     bool open = false;
 
     lb_findings_unknown(s, item, &local_annotation_keys);
@@ -151,6 +152,9 @@ void local_find(struct lb_sync *s, const struct lb_item *item, const struct loca
         if (it->wanted[i].n_ranges_left > 0) {
             lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
                        "ranges of the other family open nothing at %s", text);
+            shut = it->wanted[i].n_ranges == 0
+                       ? "loadBalancerSourceRanges has no range of the address's family"
+                       : shut;
         }
     }
     if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {
@@ -170,5 +174,5 @@ void local_find(struct lb_sync *s, const struct lb_item *item, const struct loca
     if (((const struct local_sync *)s->data)->p->no_ctnetlink) {
         lb_finding(s, item, "DirectorNotReady", NULL, LOCAL_CT_NONE);
     }
-    lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");
+    lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : shut);
 }

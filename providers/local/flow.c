@@ -72,6 +72,28 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
     return rc;
 }
 
+static void found_one(void *arg, const struct local_mirror_vip *v)
+{
+    (void)v;
+    *(bool *)arg = true;
+}
+
+/* The kernel has something of this Service, or its status an address that it got here. */
+static bool has_some(const struct local_provider *p, const char *key, const struct tt_service *s)
+{
+    bool some = false;
+    struct ip_addr addr;
+
+    if (p->kernel != NULL) {
+        local_mirror_each_named(p->mirror, key, found_one, &some);
+    }
+    for (uint32_t i = 0; svc_has_finalizer(s, LB_CLEANUP_FINALIZER) && i < s->n_ingress; i++) {
+        some = some || (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
+                        local_pool_of(p->config, &addr) != NULL);
+    }
+    return some;
+}
+
 static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item *it,
                      struct err *err)
 {
@@ -90,6 +112,12 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     }
     int rc = local_wish_read(s->life, p->config, it->service, &it->wish, err);
     it->has_wish = rc == ERR_OK;
+    if (rc == ERR_OK && it->wish.ignore) {
+        it->leaves = item->in->verb == TT_VERB_ENSURE && has_some(p, item->key, it->service);
+    }
+    if (it->leaves) {
+        return ERR_OK; /* no address is granted: what there is goes */
+    }
     if (rc == ERR_OK && it->wish.ignore) {
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE, "annotation " LOCAL_PREFIX "ignore says so");
     }
@@ -485,6 +513,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
         local_release_over(sync_of(s)->p, item->key);
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
         return;
+    }
+    if (it->leaves) {
+        s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
     }
     local_ipam_serves(sync_of(s)->p->ipam, item->key, it->service, NULL);
     for (size_t i = 0; i < it->grant.n; i++) {

@@ -470,7 +470,7 @@ static void gather(struct lb_sync *s)
         }
         add_known(s, item, it);
         /* A director's Service without an address had one, if the guard names it. */
-        if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
+        if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || it->leaves || y->p->follows) {
             struct commented c = {s, it};
             local_mirror_each_named(y->p->mirror, item->key, add_commented, &c);
             const struct local_mirror_vip *nobodys = local_nobodys_of(y->p, s->a, it->service);

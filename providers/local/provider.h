@@ -207,6 +207,7 @@ struct local_item {
     const struct tt_service *service;
     struct local_wish wish;
     bool has_wish;
+    bool leaves; /* it was served, and is to be left alone: what the kernel has of it goes */
     struct local_grant grant;
     /* from observe: */
     struct local_front *have;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
 #include "common/base/str.h"
 
 /* Of kept_vip.flags.  IS_VIP: else it is there for its frontends alone. */
@@ -195,14 +196,19 @@ static uint8_t vip_at(struct served_kept *k, const struct ip_addr *addr)
     return i;
 }
 
+/* Its own, and those of frontends alone. */
 static size_t count_vips(const struct served *v)
 {
     size_t n = v->n_vips;
 
     for (size_t i = 0; i < v->n; i++) {
+        const struct ip_addr *addr = &v->fronts[i].front.id.vip;
         bool there = false;
         for (size_t k = 0; k < v->n_vips; k++) {
-            there = there || ip_eq(&v->vips[k].addr, &v->fronts[i].front.id.vip);
+            there = there || ip_eq(&v->vips[k].addr, addr);
+        }
+        for (size_t k = 0; k < i; k++) {
+            there = there || ip_eq(&v->fronts[k].front.id.vip, addr);
         }
         n += !there;
     }
@@ -234,11 +240,16 @@ static uint8_t kept_flags(const struct served *v)
                      (v->closed ? CLOSED : 0) | (v->told ? TOLD : 0));
 }
 
+static size_t kept_size(size_t n_vips, size_t n_fronts)
+{
+    return sizeof(struct served_kept) + n_vips * sizeof(struct kept_vip) +
+           n_fronts * sizeof(struct kept_front);
+}
+
 static struct served_kept *pack(struct local_provider *p, struct arena *a, const struct served *v)
 {
     size_t n_vips = count_vips(v);
-    struct served_kept *k =
-        xcalloc(1, sizeof *k + n_vips * sizeof(struct kept_vip) + v->n * sizeof(struct kept_front));
+    struct served_kept *k = keep_alloc(kept_size(n_vips, v->n));
 
     k->key = intern_text(p->texts, v->key);
     k->n_ejected = (uint32_t)v->n_ejected;
@@ -275,8 +286,8 @@ static void kept_free(struct local_provider *p, struct served_kept *k)
     }
     if (k != NULL) {
         intern_drop(p->texts, k->key);
+        keep_free(k, kept_size(k->n_vips, k->n_fronts));
     }
-    free(k);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

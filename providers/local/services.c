@@ -173,8 +173,8 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-/* What the host handed over last; of each Service the allocator keeps a note, by which unchanged
- * ones are skipped. */
+/* The host's Services that were handed over last; of each the allocator keeps a note, by which
+ * unchanged ones are skipped. */
 struct local_seen {
     uint64_t seed;
     uint32_t round;   /* one more each time that the host is asked */
@@ -203,9 +203,8 @@ static uint64_t version_of(const struct local_seen *seen, const struct tt_servic
 {
     const char *version = str_nonnull(s->resource_version);
 
-    return version[0] == '\0'
-               ? 0
-               : hash_quick(seen->seed, version, strlen(version)) >> ROUND_BITS | 1;
+    return version[0] == '\0' ? 0
+                              : hash_quick(seen->seed, version, strlen(version)) >> ROUND_BITS | 1;
 }
 
 struct seeing {

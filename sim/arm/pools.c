@@ -99,7 +99,8 @@ static bool check_addresses(struct arm_request *q, const char *pool, struct json
 }
 
 /* How many rules of the balancer lead to this pool, against what one interface in it may carry (a
- * limit that is only in force when the settings name it: clusters beyond it exist). */
+ * limit that is only in force when the settings name it: clusters beyond it exist).  The text is
+ * Azure's (MicrosoftDocs/azure-docs issue 47423), its code is not known. */
 static bool check_rules_of(struct arm_request *q, struct json_object *lb, const char *pool)
 {
     int64_t limit = arm_limit(q->arm, "rulesPerNetworkInterface", INT64_MAX), n = 0;
@@ -111,9 +112,9 @@ static bool check_rules_of(struct arm_request *q, struct json_object *lb, const 
     return n <= limit ||
            arm_refuse(
                q, 400, "LoadBalancingRulesPerNetworkInterfaceLimitReached",
-               "Backend address pool %s has network interfaces and %lld load balancing rules; "
-               "at most %lld are allowed for one interface.",
-               pool, (long long)n, (long long)limit);
+               "IpConfiguration of backend address pool %s cannot have more than %lld NAT or load "
+               "balancing rules combined.",
+               pool, (long long)limit);
 }
 
 bool arm_check_rules_per_nic(struct arm_request *q, const char *pool)

@@ -211,8 +211,8 @@ class Rig:
     def messages(self, text):
         return [line for line in self.lines() if line.get("msg") == text]
 
-    def until(self, what, check):
-        end = time.monotonic() + PATIENCE_S
+    def until(self, what, check, patience_s=PATIENCE_S):
+        end = time.monotonic() + patience_s
         while not check():
             if self.child.poll() is not None or time.monotonic() > end:
                 raise Broken(f"{what} did not come; the log ends: {self.lines()[-3:]}")

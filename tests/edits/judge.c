@@ -113,6 +113,37 @@ static int64_t gap_of_port(const struct judge *j, struct json_object *after,
     return lost ? -1 : longest_ms;
 }
 
+static size_t gaps_of_port(const struct judge *j, struct json_object *after,
+                           struct json_object *reach_after, const struct served_port *p)
+{
+    struct reach_ranges must = kept(j, after, reach_after, p);
+    size_t gaps = 0;
+    bool lost = false;
+    for (size_t i = 0; i < history_len(j->history); i++) {
+        const struct moment *m = history_at(j->history, i);
+        bool was_lost = lost;
+        lost =
+            !reach_ranges_empty(lost_at(j, m, must, host_of(j, j->before), host_of(j, after), p));
+        gaps += lost && !was_lost;
+    }
+    return gaps;
+}
+
+void judge_once(const struct judge *j, struct json_object *after, struct json_object *reach_after)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(j->before, ports);
+    for (size_t i = 0; i < n; i++) {
+        size_t gaps = gaps_of_port(j, after, reach_after, &ports[i]);
+        if (gaps > 1) {
+            j->report(j->arg,
+                      arena_printf(j->a,
+                                   "E1: %s is interrupted %zu times for what the cloud refuses",
+                                   served_port_text(j->a, &ports[i]), gaps));
+        }
+    }
+}
+
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port)
 {

@@ -31,6 +31,9 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * -1: the history ends so.  *ret_port, in the arena, is that port ("TCP/80"). */
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port);
+/* E1: of the moments so far, in which the cloud has refused the replacement for good, at most one
+ * interruption is for it: not one at each retry. */
+void judge_once(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 /* E6: in the end each port is served to exactly the allowed clients (`good`), and removed ports to
  * none. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,

@@ -192,5 +192,6 @@ const char *room_path(struct arena *a, const char *cloud)
 const char *room_settings(struct arena *a, const char *cloud, struct json_object *room)
 {
     const char *member = str_eq(cloud, "azure") ? "limits" : "quotas";
-    return arena_printf(a, "{\"%s\":%s}", member, json_text(a, room, JSON_COMPACT));
+    const char *limits = room != NULL ? json_text(a, room, JSON_COMPACT) : "{}";
+    return arena_printf(a, "{\"%s\":%s}", member, limits);
 }

@@ -14,7 +14,8 @@
  * either world uses.  Arena. */
 struct json_object *room_both(struct arena *a, const char *cloud, struct json_object *one,
                               struct json_object *other);
-/* The path of the settings and their body: "/sim/settings/gce" and {"quotas": …}; arena. */
+/* The path of the settings and their body: "/sim/settings/gce" and {"quotas": …}; arena.  `room`
+ * NULL: no limits but the simulator's own. */
 const char *room_path(struct arena *a, const char *cloud);
 const char *room_settings(struct arena *a, const char *cloud, struct json_object *room);
 

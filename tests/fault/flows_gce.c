@@ -112,6 +112,15 @@ const struct flow flows_gce[] = {
     /* ---- nodes ---- */
     {.name = "node-added", .start = {NEAR, WEB}, .steps = {{STEP_ADD_NODES, "1"}}},
     {.name = "node-removed", .start = {NEAR, WEB}, .steps = {{STEP_REMOVE_NODE, "node-5"}}},
+    /* with more than one worker those that follow the nodes are updated in one call */
+    {.name = "node-added-together",
+     .start = {NEAR, WEB},
+     .flags = four_workers,
+     .steps = {{STEP_ADD_NODES, "1"}}},
+    {.name = "node-removed-together",
+     .start = {NEAR, WEB},
+     .flags = four_workers,
+     .steps = {{STEP_REMOVE_NODE, "node-5"}}},
     /* ---- controllers that come again ---- */
     {.name = "restart", .start = {NEAR, WEB}, .cold = true, .quiet = true},
     {.name = "adopt",

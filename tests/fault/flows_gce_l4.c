@@ -34,8 +34,13 @@
     "{" PORT_80 "," OF_CLASS ",\"notes\":{\"networking.gke.io/custom-forwarding-rule\":\"mine\"}}"
 
 static const char *const l4[] = {"--run-l4-controller", "--enable-l4-neg", NULL};
+static const char *const l4_together[] = {"--run-l4-controller", "--enable-l4-neg",
+                                          "--concurrent-service-syncs=4", NULL};
 static const char *const both[] = {"--run-l4-controller", "--enable-l4-neg",
                                    "--run-l4-netlb-controller", NULL};
+static const char *const both_together[] = {"--run-l4-controller", "--enable-l4-neg",
+                                            "--run-l4-netlb-controller",
+                                            "--concurrent-service-syncs=4", NULL};
 static const char *const negs[] = {"--run-l4-controller",           "--enable-l4-neg",
                                    "--run-l4-netlb-controller",     "--enable-l4-netlb-neg",
                                    "--enable-l4-netlb-neg-default", NULL};
@@ -77,6 +82,16 @@ const struct flow flows_gce_l4[] = {
      .steps = {{STEP_PODS, "web", PODS}, {STEP_REST}, {STEP_PODS, "web", "{\"node-2\":1}"}}},
     {.name = "ilb-neg-node-added", WITH(l4, ILB), .steps = {{STEP_ADD_NODES, "1"}}},
     {.name = "ilb-neg-node-removed", WITH(l4, ILB), .steps = {{STEP_REMOVE_NODE, "node-5"}}},
+    {.name = "ilb-neg-node-added-together",
+     .start_flags = l4,
+     .flags = l4_together,
+     .start = {{"near", ILB}, {"web", ILB}},
+     .steps = {{STEP_ADD_NODES, "1"}}},
+    {.name = "ilb-neg-node-removed-together",
+     .start_flags = l4,
+     .flags = l4_together,
+     .start = {{"near", ILB}, {"web", ILB}},
+     .steps = {{STEP_REMOVE_NODE, "node-5"}}},
     {.name = "ilb-neg-zone-lost",
      WITH(l4, ILB),
      .steps = {{STEP_REMOVE_NODE, "node-2"}, {STEP_REMOVE_NODE, "node-5"}}},
@@ -151,6 +166,11 @@ const struct flow flows_gce_l4[] = {
      .steps = {{STEP_PATCH, "web", SPEC("\"loadBalancerIP\":\"203.0.113.200\"")}},
      .moves = "web"},
     {.name = "netlb-node-added", WITH(both, NET), .steps = {{STEP_ADD_NODES, "1"}}},
+    {.name = "netlb-node-added-together",
+     .start_flags = both,
+     .flags = both_together,
+     .start = {{"near", NET}, {"web", NET}},
+     .steps = {{STEP_ADD_NODES, "1"}}},
     {.name = "netlb-restart", WITH(both, NET), .cold = true, .quiet = true},
     {.name = "netlb-deny-on",
      .start_flags = both,

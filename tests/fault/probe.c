@@ -257,9 +257,13 @@ static bool is_refused(const struct probe *p, const struct sim_call *call)
            (p->like != NULL && str_eq(p->like, likeness_of(call)));
 }
 
-/* Is it the call that is to fail, or one of those that fail with it? */
+/* Is it the call that is to fail, or one of those that fail with it?  A right on AWS is one to
+ * an action. */
 static bool is_target(const struct probe *p, const char *name, const char *numbered)
 {
+    if (p->kind->effect == EFFECT_WITHOUT && str_has_prefix(name, "aws ")) {
+        return strncmp(p->target, name, strcspn(name, "/")) == 0;
+    }
     if (p->kind->effect == EFFECT_WITHOUT) {
         size_t n = strlen(name);
         return strncmp(p->target, name, n) == 0 && p->target[n] == ' ' && p->target[n + 1] == '#';

@@ -334,6 +334,7 @@ def check_edits(report, lines):
 
 
 def check_moves(report, lines):
+    """Open connections go on over each move of the addresses (vector R09: mh and sloppy_tcp, nothing shared)."""
     found, wrong = heard(lines), troubles(lines)
     times = {m: float(found[f"up.{m}.done"][0].split()[0]) - float(found[f"up.{m}"][0].split()[0]) for m, *_ in moves()
              if f"up.{m}.done" in found}

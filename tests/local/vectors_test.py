@@ -152,6 +152,93 @@ def test_l04_l05__all_checks_fail__sorry_answers_alone_until_a_node_is_back(c):
         c.remove("web")
 
 
+def told(c, name, reason, words):
+    c.until(f"{reason} of {name}", lambda: [m for r, m in events(c, name) if r == reason and words in m])
+
+
+V4 = "pools:\n- {name: public, addresses: [192.0.2.48/29]}\n"
+BOTH = 'pools:\n- {name: public, addresses: [192.0.2.48/29, "2001:db8:2::30/125"]}\n'
+
+
+def test_a24_a25_a28__second_family__told_added_and_taken_away(c):
+    with configured(c, V4):
+        c.start()
+        assert c.serve("web", ipFamilyPolicy="PreferDualStack", ipFamilies=["IPv4", "IPv6"]) == [FIRST]
+        told(c, "web", "SecondFamilyMissing", "no address of the second family is free")
+        c.stop()
+        with open(c.config, "w", encoding="utf-8") as f:
+            f.write("apiVersion: local.trimtab.io/v1\nreuseDelay: 0s\n" + BOTH)
+        c.start()
+        c.until("both", lambda: c.addresses("web") == [FIRST, "2001:db8:2::30"])
+        c.until("both are held", lambda: product.held() == [FIRST])
+        assert world.tcp("2001:db8:2::30", 80)[0] in world.NODES
+        c.edit("web", ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"], clusterIPs=c.must("GET", c.path("web"))["spec"]["clusterIPs"][:1])
+        c.until("one", lambda: c.addresses("web") == [FIRST])
+        c.until("the other is let go", lambda: "2001:db8:2::30" not in world.command("ip", "-6", "addr", "show"))
+        assert world.tcp(FIRST, 80)[0] in world.NODES
+        c.remove("web")
+
+
+def test_a26__dual_stack_required_and_one_family__error_and_no_half(c):
+    with configured(c, V4):
+        c.start()
+        c.post("web", ipFamilyPolicy="RequireDualStack", ipFamilies=["IPv4", "IPv6"])
+        told(c, "web", "SyncLoadBalancerFailed", "no free address for IPv6")
+        assert not c.ingress("web") and product.held() == [] and product.elements() == {}
+        assert c.serve("other", ports=[(80, 30081)]) == [FIRST]  # nothing is kept for the first one
+        c.remove("web", "other")
+
+
+def test_h06_h07__sharers__a_key_taken_away_is_told_and_one_that_goes_takes_its_ports_alone(c):
+    key = {"local.trimtab.io/share": "dns"}
+    assert c.serve("a", key, ports=[(80, world.TCP_PORT)]) == c.serve("b", key, ports=[(81, 30081)]) == [FIRST]
+    c.must("PATCH", c.path("a"), {"metadata": {"annotations": {"local.trimtab.io/share": None}}}, content_type="application/merge-patch+json")
+    told(c, "a", "PortsShared", "other Services are at the address under another key")
+    assert c.serve("d", key, ports=[(82, 30082)]) != [FIRST]
+    assert world.tcp(FIRST, 80)[0] in world.NODES
+    clients = world.Clients(FIRST, 80)
+    c.remove("b", "d")
+    c.until("connections after it", lambda: clients.done > 20)
+    assert set(clients.stop()) <= set(world.NODES)
+    assert world.tcp(FIRST, 81) == "refused" and product.held() == [FIRST]
+    c.remove("a")
+
+
+def test_a39__ignore_of_a_served_service__all_of_it_goes_and_comes_back(c):
+    c.serve("web")
+
+    def ignore(value):
+        c.must("PATCH", c.path("web"), {"metadata": {"annotations": {"local.trimtab.io/ignore": value}}}, content_type="application/merge-patch+json")
+    ignore("true")
+    c.until("no address", lambda: not c.ingress("web"))
+    assert product.held() == [] and product.elements() == {}
+    ignore(None)
+    assert c.addresses("web") == [FIRST]
+    c.until("it is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+    c.remove("web")
+
+
+def test_g05__range_of_the_other_family__closed_and_told(c):
+    c.serve("web", loadBalancerSourceRanges=["2001:db8::/32"])
+    told(c, "web", "SourceRangeIgnored", f"ranges of the other family open nothing at {FIRST}")
+    told(c, "web", "LoadBalancerServesNobody", "loadBalancerSourceRanges has no range of the address's family")
+    assert "all4" not in product.elements() and "from4" not in product.elements()
+    c.remove("web")
+
+
+def test_l03__all_checks_fail_and_fail_open_is_off__closed_and_told(c):
+    with configured(c, V4 + "director: {failOpen: false, checks: {interval: 500ms, timeout: 400ms}}\n"):
+        c.start()
+        c.serve("web")
+        c.until("it is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+        SERVERS.sick.update(world.NODES)
+        told(c, "web", "NoTargets", "health checks of all targets fail; nobody is served (failOpen: false)")
+        c.until("it is closed", lambda: world.tcp(FIRST, 80) == "refused")
+        SERVERS.sick.clear()
+        c.until("it is served again", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+        c.remove("web")
+
+
 def test_f08__second_process_of_one_instance__names_the_first(c):
     said = c.start_fails()
     assert f'another trimtab with instance "trimtab" runs here (pid {c.trimtab.pid})' in said, said

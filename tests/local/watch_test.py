@@ -101,6 +101,10 @@ def test_elements__added_by_others__go():
         command("nft", "add", "element", "inet", "trimtab", "from4", f"{{ {FIRST} . tcp . 22 . 0.0.0.0-255.255.255.255 }}")
         c.until_told(f"source ranges {FIRST}:22/tcp should not be there")
         c.until("all is as before", lambda: table() == before)
+        for port, words in ((80, f"stand-in ranges {FIRST}:80/tcp should not be there"), (23, f"source ranges {FIRST}:23/tcp should not be there")):
+            command("nft", "add", "element", "inet", "trimtab", "also4", f"{{ {FIRST} . tcp . {port} . 10.0.0.0/8 }}")
+            c.until_told(words)
+            c.until("all is as before", lambda: table() == before)
         c.remove("web")
 
 

@@ -384,7 +384,7 @@ static void negs__node_comes__all_services_attach_at_once(void **state)
     r = in_a_slow_cloud(r, flags_many);
     int64_t took_ms = node_comes_ms(r);
     int64_t one_ms = longest_ms(r, "resource=\"NEG ");
-    print_message("%d Services: %lld ms, one attach %lld ms\n", MANY, (long long)took_ms,
+    print_message("# %d Services: %lld ms, one attach %lld ms\n", MANY, (long long)took_ms,
                   (long long)one_ms);
     assert_int_equal(rig_calls(r, "gce", ATTACH), MANY);
     assert_int_equal(rig_mutations(r), MANY);
@@ -403,7 +403,7 @@ static void pools__node_comes__all_services_join_at_once(void **state)
     r = in_a_slow_cloud(r, flags_many);
     int64_t took_ms = node_comes_ms(r);
     int64_t one_ms = longest_ms(r, "target pool");
-    print_message("%d Services: %lld ms, one pool %lld ms\n", MANY, (long long)took_ms,
+    print_message("# %d Services: %lld ms, one pool %lld ms\n", MANY, (long long)took_ms,
                   (long long)one_ms);
     assert_int_equal(rig_calls(r, "gce", "compute.targetPools.addInstance"), MANY);
     assert_true(rig_calls(r, "gce", "compute.targetPools.get") <= MANY);

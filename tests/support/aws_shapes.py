@@ -18,7 +18,7 @@ import aws_client
 GIVES = {"CreateSecurityGroup": ".//groupId", "CreateLoadBalancer": ".//LoadBalancerArn",
          "CreateTargetGroup": ".//TargetGroupArn", "CreateListener": ".//ListenerArn"}
 SUBJECTS = ("Name", "LoadBalancerName", "GroupName", "ListenerArn", "TargetGroupArn", "GroupId", "LoadBalancerArn")
-RULES = ("AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress")
+RULES = ("AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "UpdateSecurityGroupRuleDescriptionsIngress")
 MEMBERS = {"RegisterTargets", "DeregisterTargets", "RegisterInstancesWithLoadBalancer",
            "DeregisterInstancesFromLoadBalancer"}
 # Said by the cloud, not by who asked: times, addresses, states, and defaults where the recorded one (moto) is not as AWS is.

@@ -161,6 +161,31 @@ static void revoke(struct aws_world_call *c)
     g->rules = (struct aws_rules){left, n};
 }
 
+/* Other descriptions of rules that are there. */
+static void describe(struct aws_world_call *c)
+{
+    struct aws_group *g = group_of(c, aws_world_needed(c, "GroupId"));
+    struct aws_rules anew = read_rules(c);
+    if (aws_world_failed(c)) {
+        return;
+    }
+    struct aws_rule *all = arena_memdup(c->w->a, g->rules.items, g->rules.n * sizeof *all);
+    for (size_t i = 0; i < anew.n; i++) {
+        size_t k = 0;
+        while (k < g->rules.n && find(&(struct aws_rules){&all[k], 1}, &anew.items[i]) == NULL) {
+            k++;
+        }
+        if (k == g->rules.n) {
+            (void)aws_world_refuse(c, ERR_NOT_FOUND, "InvalidPermission.NotFound", "%s",
+                                   anew.items[i].source);
+            return;
+        }
+        c->changed |= !str_eq(all[k].description, anew.items[i].description);
+        all[k].description = anew.items[i].description;
+    }
+    g->rules.items = all;
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 static void create(struct aws_world_call *c)
@@ -280,6 +305,7 @@ void aws_world_ec2(struct aws_world_call *c)
         {"CreateTags", create_tags},
         {"DeleteSecurityGroup", delete},
         {"RevokeSecurityGroupIngress", revoke},
+        {"UpdateSecurityGroupRuleDescriptionsIngress", describe},
     };
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         if (str_eq(actions[i].name, c->action)) {

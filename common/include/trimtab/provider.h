@@ -71,11 +71,9 @@ struct tt_call {
 #define TT_REASON_ENDPOINTS 0x4u
 #define TT_REASON_RESYNC    0x8u  /* start, retry, or periodic */
 #define TT_REASON_CLEANUP   0x10u /* it is going away, or no longer wants a load balancer */
-
-#define TT_VERB_ENSURE 1u
-#define TT_VERB_UPDATE 2u /* only the backends: nodes or endpoints changed */
-#define TT_VERB_DELETE 3u
-
+#define TT_VERB_ENSURE      1u
+#define TT_VERB_UPDATE      2u /* only the backends: nodes or endpoints changed */
+#define TT_VERB_DELETE      3u
 /* In tt_item.flags, with TT_VERB_ENSURE, since 1.6.  Apply every setting of the Service that
  * differs: trimtab created this load balancer, or applied an edit of the Service, or does so now.
  * Without it the load balancer is adopted: keep differences that the former controller would keep,
@@ -89,6 +87,9 @@ struct tt_call {
 /* With TT_VERB_ENSURE, since 1.8.  The Service is its last applied version, because its replacement
  * failed: recreate missing resources, and delete nothing for it (such a plan fails). */
 #define TT_ITEM_FORMER 0x8u
+/* With TT_VERB_ENSURE, since 1.11.  The replacement of something that works was refused for this
+ * version: delete nothing that works for it now; a plan that has to fails (TT_IN_USE). */
+#define TT_ITEM_SPARE 0x10u
 
 /* One Service in a call. */
 struct tt_item {
@@ -116,11 +117,10 @@ struct tt_batch {
 };
 
 /* ---- plans ----------------------------------------------------------------------------------- */
-#define TT_OP_CREATE 1u
-#define TT_OP_CHANGE 2u
-#define TT_OP_DELETE 3u
-#define TT_OP_KEEP   4u /* checked, as it should be */
-
+#define TT_OP_CREATE   1u
+#define TT_OP_CHANGE   2u
+#define TT_OP_DELETE   3u
+#define TT_OP_KEEP     4u   /* checked, as it should be */
 #define TT_OP_CRITICAL 0x1u /* from here to the end of the plan a stop leaves work to resume */
 #define TT_OP_SHARED   0x2u /* other Services use the resource too */
 /* In reports: an outcome that the plan tolerates (absent, in use …), without a change. */
@@ -128,7 +128,6 @@ struct tt_batch {
 #define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
 /* Since 1.4.  A delete that releases a reservation of this plan; not counted as a deletion. */
 #define TT_OP_GIVES_BACK 0x10u
-
 /* Since 1.8.  A working resource is deleted for its replacement: report_plan() first stores the
  * last applied settings on the Service (it may block), and the controller restores them
  * (TT_ITEM_FORMER) if the replacement fails, also in another process. */
@@ -136,7 +135,8 @@ struct tt_batch {
 /* Since 1.9.  Each process does it once for itself, without a change of the load balancer (such as
  * an announcement).  A plan with nothing else causes no event. */
 #define TT_OP_AGAIN 0x40u
-
+/* Since 1.11.  Clients are served as asked without it: nothing is restored when it fails. */
+#define TT_OP_SERVES_WITHOUT 0x80u
 /* One difference: path in the resource, and its texts.  NULL old: added; NULL new: removed. */
 struct tt_field {
     const char *path;

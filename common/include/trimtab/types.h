@@ -237,7 +237,7 @@ struct tt_slice {
     uint32_t n_ports;
 };
 
-/* ---- what a descriptor lists (provider.h) ------------------------------------------------------ */
+/* ---- what a descriptor lists (provider.h) ---------------------------------------------------- */
 #define TT_OPTION_STRING   1u
 #define TT_OPTION_BOOL     2u
 #define TT_OPTION_INT      3u

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/hash.h"
+#include "common/base/keep.h"
 #include "common/net/ratelimit.h"
 
 /* Never abort in the middle of an insertion with uthash's own exit(). */
@@ -71,7 +72,9 @@ static void memory_free(const struct event_rules *r, struct memory *const *head,
     if (head == &r->same) {
         free(((struct same *)m)->event_name);
     }
-    free(m);
+    keep_free(m, head == &r->same   ? sizeof(struct same)
+                 : head == &r->spam ? sizeof(struct spam)
+                                    : sizeof(struct similar));
 }
 
 static void memory_clear(const struct event_rules *r, struct memory **head)
@@ -126,7 +129,7 @@ static void *recall(const struct event_rules *r, struct memory **head, size_t si
     if (m != NULL) {
         HASH_DEL(*head, m);
     } else {
-        m = xcalloc(1, size);
+        m = keep_alloc(size);
         m->key = d;
         if (HASH_COUNT(*head) >= (unsigned)r->params.max_keys) {
             struct memory *oldest = *head;

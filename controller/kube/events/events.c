@@ -8,6 +8,7 @@
  * Source: controller.md §4.10 "Flow", "Failure handling". */
 #include "controller/kube/events/events.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define QUEUE_MAX      1000
 #define ATTEMPTS_MAX   12
 #define ATTEMPT_GAP_MS 10000
+#define TRIM_AFTER     200 /* events */
 
 /* One reported event, one block with its texts: a thousand of them may wait. */
 struct queued {
@@ -330,13 +332,28 @@ static void handle(struct kube_events *e, struct queued *q)
     write_event(e, &w);
 }
 
+/* Thousands of events leave holes, between records of the Services that they are about. */
+static void trim_heap(struct kube_events *e, size_t *untrimmed)
+{
+    mutex_lock(&e->lock);
+    bool idle = e->n == 0;
+    mutex_unlock(&e->lock);
+    if (idle && *untrimmed >= TRIM_AFTER) {
+        *untrimmed = 0;
+        (void)malloc_trim(0);
+    }
+}
+
 static void *writer_main(void *arg)
 {
     struct kube_events *e = arg;
     struct queued *q;
+    size_t untrimmed = 0;
     while ((q = dequeue(e)) != NULL) {
         handle(e, q);
         free(q);
+        untrimmed++;
+        trim_heap(e, &untrimmed);
     }
     mutex_lock(&e->lock);
     e->done = true;

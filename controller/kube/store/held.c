@@ -2,6 +2,7 @@
 /* held.c: see held.h.  Both forms come from malloc, so the lowest bit of a pointer is free. */
 #include "controller/kube/store/held.h"
 
+#include "common/base/str.h"
 #include "controller/kube/store/small.h"
 
 #define SMALL ((uintptr_t)1)
@@ -75,9 +76,21 @@ const char *kube_held_key(struct kube_held h)
     return is_small(h) ? kube_small_key(small_of(h)) : whole_of(h)->key;
 }
 
-const char *kube_held_uid(struct kube_held h)
+static const char *uid_of(struct kube_held h, char room[UUID_TEXT])
 {
-    return is_small(h) ? kube_small_uid(small_of(h)) : whole_of(h)->uid;
+    return is_small(h) ? kube_small_uid(small_of(h), room) : whole_of(h)->uid;
+}
+
+bool kube_held_has_uid(struct kube_held h, const char *uid)
+{
+    char room[UUID_TEXT];
+    return str_eq(uid_of(h, room), uid);
+}
+
+bool kube_held_same_uid(struct kube_held a, struct kube_held b)
+{
+    char room[UUID_TEXT];
+    return kube_held_has_uid(a, uid_of(b, room));
 }
 
 const char *kube_held_version(struct kube_held h)

@@ -29,7 +29,8 @@ void kube_held_unref(struct kube_held h); /* none is fine */
 struct kube_object *kube_held_object(struct kube_held h) _warn_unused_;
 
 const char *kube_held_key(struct kube_held h);
-const char *kube_held_uid(struct kube_held h);
+bool kube_held_has_uid(struct kube_held h, const char *uid);
+bool kube_held_same_uid(struct kube_held a, struct kube_held b);
 const char *kube_held_version(struct kube_held h);
 const char *kube_held_service(struct kube_held h); /* of a slice */
 bool kube_held_is_unreadable(struct kube_held h);

@@ -4,7 +4,9 @@
  * One block: a head, the texts that the store looks at (key, UID, version, of a slice its Service),
  * then the structure.  A structure is a bit for each member of its table, and then the members
  * whose bits are set.  A number takes seven bits a byte.  A text is a word of words.h, a place
- * further up where the same text already stands, or it stands here.  Pure but for malloc. */
+ * further up where the same text already stands, or it stands here; UIDs, IPv4 addresses, the
+ * namespace and what begins with the object's own UID are recreated with the structures.  Pure but
+ * for malloc. */
 #include "controller/kube/store/small.h"
 
 #include <assert.h>
@@ -13,7 +15,10 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/ip.h"
+#include "common/base/keep.h"
 #include "common/base/str.h"
+#include "common/base/uuid.h"
 #include "controller/kube/model/words.h"
 #include "controller/kube/store/small_members.h"
 
@@ -26,7 +31,11 @@
 /* Codes of a text; above them a word's place or one in `bytes`, by the lowest bit. */
 #define CODE_NULL   0u
 #define CODE_HERE   1u
-#define CODE_OTHERS 2u
+#define CODE_IPV4   2u /* four bytes */
+#define CODE_UUID   3u /* sixteen */
+#define CODE_UID    4u /* the object's, and what stands here */
+#define CODE_SPACE  5u /* the object's namespace: its key, up to the slash */
+#define CODE_OTHERS 6u
 
 struct kube_small {
     _Atomic uint32_t refs;
@@ -34,7 +43,8 @@ struct kube_small {
     uint32_t whole; /* bytes of the structures that a reader makes, the object included */
     uint16_t uid, version, service, structure; /* where they begin in `bytes` */
     uint8_t kind;
-    char bytes[]; /* the key first */
+    bool has_uuid; /* the UID is sixteen bytes; else a text */
+    char bytes[];  /* the key first */
 };
 
 /* The structures of an object begin where anything may. */
@@ -50,6 +60,8 @@ static const struct small_struct *struct_of(enum kube_kind kind)
 struct writer {
     struct str_buf out;
     size_t whole;
+    const char *key;
+    const char *uid; /* that is written as sixteen bytes; NULL: it is not */
 };
 
 static void write_number(struct writer *w, uint64_t n)
@@ -78,6 +90,49 @@ static void write_time(struct writer *w, int64_t us)
     write_signed(w, us);
 }
 
+/* A text of n bytes that a reader makes. */
+static void write_made(struct writer *w, uint64_t code, const void *bytes, size_t size, size_t n)
+{
+    write_number(w, code);
+    str_append_n(&w->out, bytes, size);
+    w->whole += ALIGNED(n + 1);
+}
+
+static bool is_ipv4(const char *s, struct ip_addr *ret)
+{
+    char text[IP_TEXT_MAX];
+
+    if (s[0] < '0' || s[0] > '9' || !ip_parse(s, ret) || ret->len != 4) {
+        return false;
+    }
+    ip_format(ret, text);
+    return strcmp(text, s) == 0;
+}
+
+/* One of the forms that are shorter than the text; false: it has none. */
+static bool write_short(struct writer *w, const char *s)
+{
+    uint8_t uuid[UUID_BYTES];
+    struct ip_addr ip;
+    size_t n = strlen(s);
+    size_t space = strcspn(w->key, "/");
+
+    if (is_ipv4(s, &ip)) {
+        write_made(w, CODE_IPV4, ip.bytes, 4, n);
+    } else if (w->uid != NULL && str_has_prefix(s, w->uid)) {
+        write_number(w, CODE_UID);
+        str_append_n(&w->out, s + UUID_TEXT - 1, n - (UUID_TEXT - 1) + 1);
+        w->whole += n == UUID_TEXT - 1 ? 0 : ALIGNED(n + 1);
+    } else if (n == UUID_TEXT - 1 && uuid_read(s, uuid)) {
+        write_made(w, CODE_UUID, uuid, sizeof uuid, n);
+    } else if (n > 0 && n == space && w->key[n] == '/' && memcmp(s, w->key, n) == 0) {
+        write_made(w, CODE_SPACE, "", 0, n);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void write_text(struct writer *w, const char *s, bool as_word)
 {
     if (s == NULL) {
@@ -88,6 +143,9 @@ static void write_text(struct writer *w, const char *s, bool as_word)
     const char *word = as_word ? kube_word(s) : s;
     if (word != NULL && kube_word_place(word, &place)) {
         write_number(w, CODE_OTHERS + ((uint64_t)place << 1));
+        return;
+    }
+    if (write_short(w, s)) {
         return;
     }
     size_t size = strlen(s) + 1;
@@ -207,9 +265,16 @@ static size_t write_head(struct writer *w, const char *text)
 static struct kube_small *small_new(const struct kube_object *o, const struct small_struct *t,
                                     struct writer *w)
 {
-    w->whole = ALIGNED(sizeof *o) + ALIGNED(t->size);
+    uint8_t uuid[UUID_BYTES];
+    bool has_uuid = strlen(o->uid) == UUID_TEXT - 1 && uuid_read(o->uid, uuid);
+    w->whole = ALIGNED(sizeof *o) + ALIGNED(t->size) + (has_uuid ? ALIGNED(UUID_TEXT) : 0);
+    w->key = o->key;
+    w->uid = has_uuid ? o->uid : NULL;
     (void)write_head(w, o->key);
-    size_t uid = write_head(w, o->uid);
+    size_t uid = has_uuid ? w->out.len : write_head(w, o->uid);
+    if (has_uuid) {
+        str_append_n(&w->out, uuid, sizeof uuid);
+    }
     size_t version = write_head(w, o->resource_version);
     size_t service = write_head(w, o->kind == KUBE_SLICE ? o->slice->service : "");
     size_t structure = w->out.len;
@@ -220,7 +285,7 @@ static struct kube_small *small_new(const struct kube_object *o, const struct sm
     if (w->out.len > BYTES_MAX || w->whole > BYTES_MAX) {
         return NULL;
     }
-    struct kube_small *s = xmalloc(offsetof(struct kube_small, bytes) + w->out.len);
+    struct kube_small *s = keep_alloc(offsetof(struct kube_small, bytes) + w->out.len);
     atomic_init(&s->refs, 1);
     s->n_bytes = (uint32_t)w->out.len;
     s->whole = (uint32_t)w->whole;
@@ -229,6 +294,7 @@ static struct kube_small *small_new(const struct kube_object *o, const struct sm
     s->service = (uint16_t)service;
     s->structure = (uint16_t)structure;
     s->kind = (uint8_t)o->kind;
+    s->has_uuid = has_uuid;
     memcpy(s->bytes, w->out.data, w->out.len);
     return s;
 }
@@ -253,6 +319,7 @@ struct kube_small *kube_small_of(const struct kube_object *o)
 
 struct reader {
     const struct kube_small *s;
+    const char *uid;
     const unsigned char *at;
     char *room; /* where the next structures go */
 };
@@ -281,6 +348,53 @@ static int64_t read_time(struct reader *r)
     return n == 1 ? read_signed(r) : (int64_t)(n >> 1) * 1000000;
 }
 
+/* A text of n bytes that the caller fills in. */
+static char *make_text(struct reader *r, size_t n)
+{
+    char *text = r->room;
+    r->room += ALIGNED(n + 1); /* zero so far */
+    return text;
+}
+
+static const char *read_ipv4(struct reader *r)
+{
+    struct ip_addr ip = {.len = 4};
+    char text[IP_TEXT_MAX];
+    memcpy(ip.bytes, r->at, 4);
+    r->at += 4;
+    ip_format(&ip, text);
+    size_t n = strlen(text);
+    return memcpy(make_text(r, n), text, n);
+}
+
+static const char *read_uuid(struct reader *r)
+{
+    char *text = make_text(r, UUID_TEXT - 1);
+    uuid_format(r->at, text);
+    r->at += UUID_BYTES;
+    return text;
+}
+
+static const char *read_uid(struct reader *r)
+{
+    const char *rest = (const char *)r->at;
+    size_t n = strlen(rest);
+    r->at += n + 1;
+    if (n == 0) {
+        return r->uid;
+    }
+    char *text = make_text(r, UUID_TEXT - 1 + n);
+    memcpy(text, r->uid, UUID_TEXT - 1);
+    memcpy(text + UUID_TEXT - 1, rest, n);
+    return text;
+}
+
+static const char *read_space(struct reader *r)
+{
+    size_t n = strcspn(kube_small_key(r->s), "/");
+    return memcpy(make_text(r, n), kube_small_key(r->s), n);
+}
+
 static const char *read_text(struct reader *r)
 {
     uint64_t code = read_number(r);
@@ -291,6 +405,12 @@ static const char *read_text(struct reader *r)
         const char *here = (const char *)r->at;
         r->at += strlen(here) + 1;
         return here;
+    }
+    if (code < CODE_OTHERS) {
+        return code == CODE_IPV4   ? read_ipv4(r)
+               : code == CODE_UUID ? read_uuid(r)
+               : code == CODE_UID  ? read_uid(r)
+                                   : read_space(r);
     }
     code -= CODE_OTHERS;
     return code & 1 ? r->s->bytes + (code >> 1) : kube_word_at((uint32_t)(code >> 1));
@@ -362,7 +482,11 @@ struct kube_object *kube_small_read(struct kube_small *s)
     o->kind = (enum kube_kind)s->kind;
     o->bytes = s->whole;
     o->key = kube_small_key(s);
-    o->uid = kube_small_uid(s);
+    if (s->has_uuid) {
+        uuid_format((const uint8_t *)s->bytes + s->uid, make_text(&r, UUID_TEXT - 1));
+    }
+    r.uid = s->has_uuid ? p + ALIGNED(size) : s->bytes + s->uid;
+    o->uid = r.uid;
     o->resource_version = kube_small_version(s);
     o->small = kube_small_ref(s);
     o->service = (const struct tt_service *)(void *)p;
@@ -383,7 +507,7 @@ struct kube_small *kube_small_ref(struct kube_small *s)
 void kube_small_unref(struct kube_small *s)
 {
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
-        free(s);
+        keep_free(s, kube_small_bytes(s));
     }
 }
 
@@ -392,9 +516,13 @@ const char *kube_small_key(const struct kube_small *s)
     return s->bytes;
 }
 
-const char *kube_small_uid(const struct kube_small *s)
+const char *kube_small_uid(const struct kube_small *s, char room[UUID_TEXT])
 {
-    return s->bytes + s->uid;
+    if (!s->has_uuid) {
+        return s->bytes + s->uid;
+    }
+    uuid_format((const uint8_t *)s->bytes + s->uid, room);
+    return room;
 }
 
 const char *kube_small_version(const struct kube_small *s)

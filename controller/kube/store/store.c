@@ -399,7 +399,7 @@ static bool is_same(struct kube_held a, struct kube_held b)
 {
     const char *version = kube_held_version(a);
     return version[0] != '\0' && strcmp(version, kube_held_version(b)) == 0 &&
-           strcmp(kube_held_uid(a), kube_held_uid(b)) == 0;
+           kube_held_same_uid(a, b);
 }
 
 static bool has_listeners(const struct kube_store *s)
@@ -508,7 +508,7 @@ static bool replaces_another(struct kube_store *s, const struct kube_object *o)
 {
     mutex_lock(&s->lock);
     const struct index_entry *e = store_index_find(&s->by_key, place_of(o->key));
-    bool replaces = e != NULL && !str_eq(kube_held_uid(e->held), o->uid);
+    bool replaces = e != NULL && !kube_held_has_uid(e->held, o->uid);
     mutex_unlock(&s->lock);
     return replaces;
 }
@@ -596,8 +596,7 @@ static void publish_staged(struct kube_store *s)
 static bool is_lost(struct kube_store *s, const struct index_entry *e)
 {
     const struct index_entry *next = store_index_find(&s->staged, place_of(kube_held_key(e->held)));
-    return next != NULL ? !str_eq(kube_held_uid(next->held), kube_held_uid(e->held))
-                        : e->round != s->round;
+    return next != NULL ? !kube_held_same_uid(next->held, e->held) : e->round != s->round;
 }
 
 static void tell_lost(struct kube_store *s)

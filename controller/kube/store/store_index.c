@@ -80,7 +80,7 @@ struct index_entry *store_index_find(const struct store_index *x, struct index_p
 static void reserve_one(struct store_index *x)
 {
     if (x->n == x->cap) {
-        x->cap = x->cap == 0 ? 64 : x->cap + x->cap / 2;
+        x->cap = x->cap == 0 ? 64 : x->cap + x->cap / 8;
         x->entries = xrealloc(x->entries, x->cap * sizeof *x->entries);
     }
 }

@@ -7,10 +7,11 @@
 #include "controller/kube/watch/reflector.h"
 
 #include <assert.h>
-#include <malloc.h>
+#include <stdio.h>
 
 #include "common/base/limits.h"
 #include "common/base/log.h"
+#include "common/base/trim.h"
 #include "controller/kube/client/unreachable.h"
 #include "controller/kube/watch/reflector_internal.h"
 
@@ -75,13 +76,13 @@ static bool all_synced(struct kube_reflectors *r)
     return true;
 }
 
-/* Decoding leaves holes of the size of trees behind; once the lists are in, the kernel
- * gets them back. */
+/* Decoding leaves holes of the size of trees behind; once the lists are in, the start is over, and
+ * the kernel gets back what it needed. */
 static void trim_once(struct kube_reflectors *r, bool *trimmed)
 {
     if (!*trimmed && all_synced(r)) {
         *trimmed = true;
-        (void)malloc_trim(0);
+        trim_after_start();
     }
 }
 

@@ -126,7 +126,9 @@ static enum http_next wait_until(struct turn *t, int64_t at_ms)
 static enum http_next step_fetch(struct turn *t, const struct http_response *resp)
 {
     struct aws_call_more *m = t->c->state.more;
-    enum http_next next = aws_fetch_step(&m->fetch, t->req, resp, t->unit, t->err);
+    bool cancelled = resp != NULL && t->err->code == ERR_CANCELLED; /* no step follows */
+    enum http_next next =
+        cancelled ? HTTP_DONE : aws_fetch_step(&m->fetch, t->req, resp, t->unit, t->err);
     if (next != HTTP_DONE) {
         return next;
     }

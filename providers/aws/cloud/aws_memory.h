@@ -17,6 +17,8 @@
 #define AWS_KNOWS_NO_NLB     0x2u
 #define AWS_KNOWS_FAILED     0x4u /* the last sync: lists may be older than what it did */
 #define AWS_KNOWS_NO_CERT    0x8u /* SetLoadBalancerListenerSSLCertificate is forbidden */
+/* UpdateSecurityGroupRuleDescriptionsIngress is forbidden */
+#define AWS_KNOWS_NO_TEXTS 0x10u
 
 struct aws_memory;
 struct aws_memory *aws_memory_new(void);

@@ -191,5 +191,9 @@ struct aws_nlb_node_want {
 struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_nlb_node_want *w,
                                              bool wanted, const struct aws_rules *actual,
                                              const struct aws_rules *needed);
+/* Of the rules that the balancer wants in a node group: those that stand there with a description
+ * in `left` of another balancer.  With the descriptions that they should have. */
+struct aws_rules aws_nlb_node_rules_of_others(struct arena *a, const struct aws_nlb_node_want *w,
+                                              const struct aws_rules *actual);
 
 #endif

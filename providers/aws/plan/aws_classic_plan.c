@@ -4,12 +4,12 @@
  * Here: the balancer, its security groups, listeners and instances; subnets, policies and settings
  * have files of their own.  Of a listener only the certificate can be changed.  One that differs
  * otherwise is deleted and made again, in two waves back to back; the second runs even when
- * something else failed meanwhile, because a port without listener is down.  A certificate that
- * comes with it is tried on a spare port before: AWS says only then whether it takes it.  Instances
- * come before others go.  The scheme is what it was at creation; its subnets stay as well then,
- * because those of the other scheme would cut it off (docs/spec/aws.md 4.6, end).
- * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the
- * annotation no longer says stays. */
+ * something else failed meanwhile, because a port without listener is down.  Each kind of listener
+ * that is to come is made on a spare port before: AWS says only then whether it takes it, with its
+ * certificate, and whether the controller may make one at all.  Instances come before others go.
+ * The scheme is what it was at creation; its subnets stay as well then, because those of the other
+ * scheme would cut it off (docs/spec/aws.md 4.6, end). Tags: AWS is asked for them only when the
+ * Service has additional-resource-tags; what the annotation no longer says stays. */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
@@ -17,9 +17,8 @@
 
 #include <string.h>
 
-#define KIND                "classic load balancer"
-#define GROUPS_PER_BALANCER 5     /* AWS' quota */
-#define SPARE_PORT          65535 /* and those below it */
+#define KIND       "classic load balancer"
+#define SPARE_PORT 65535 /* and those below it */
 
 bool aws_texts_have(const struct aws_texts *t, const char *text)
 {
@@ -117,10 +116,14 @@ static const char *seen_text(const struct aws_classic_run *r, int32_t port)
     return arena_printf(r->p->a, "%d", port);
 }
 
-static bool has_certificate(const struct aws_classic_listener *items, size_t n, const char *arn)
+/* Does AWS judge one of the listeners as it judges `l`?  Neither port matters. */
+static bool has_alike(const struct aws_classic_listener *items, size_t n,
+                      const struct aws_classic_listener *l)
 {
     for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(items[i].certificate, arn)) {
+        if (str_eq_nocase(str_nonnull(items[i].certificate), str_nonnull(l->certificate)) &&
+            str_eq_nocase(items[i].protocol, l->protocol) &&
+            str_eq_nocase(items[i].instance_protocol, l->instance_protocol)) {
             return true;
         }
     }
@@ -142,9 +145,8 @@ static bool is_port_used(const struct aws_classic_run *r, int32_t port)
     return false;
 }
 
-/* Listeners on spare ports with the certificates that AWS has not taken on this balancer yet, of
- * those that are recreated.  They go with the ones that are replaced; their ports are let in by no
- * rule of ours.  NULL: none is needed. */
+/* Listeners on spare ports like those that are recreated.  They go with the ones that are replaced;
+ * their ports are let in by no rule of ours.  *ret_n 0: none is needed, or there is no room. */
 static const struct aws_classic_listener *listeners_try(struct aws_classic_run *r, size_t *ret_n)
 {
     struct aws_planning *p = r->p;
@@ -155,9 +157,7 @@ static const struct aws_classic_listener *listeners_try(struct aws_classic_run *
     size_t n = 0;
     for (size_t i = 0; i < diff->n_create; i++) {
         const struct aws_classic_listener *l = &diff->create[i];
-        if (str_is_empty(l->certificate) || !is_removed(diff, l->port) ||
-            has_certificate(r->seen->listeners, r->seen->n_listeners, l->certificate) ||
-            has_certificate(tried, n, l->certificate)) {
+        if (!is_removed(diff, l->port) || has_alike(tried, n, l)) {
             continue;
         }
         while (is_port_used(r, port)) {
@@ -172,7 +172,7 @@ static const struct aws_classic_listener *listeners_try(struct aws_classic_run *
     *ret_n = n;
     if (n > 0) {
         int d = aws_classic_draft(r, AWS_PHASE_TRY, "CreateLoadBalancerListeners",
-                                  "AWS says only then whether it takes the certificate");
+                                  "AWS says only then whether it takes such a listener");
         draft_listeners(p, d, tried, n);
     }
     return tried;
@@ -364,8 +364,8 @@ static void apply_groups(struct aws_classic_run *r, enum aws_phase phase, const 
 
 /* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE,
  * BALANCE).  A group of somebody else that nodes let in stays on the balancer until those rules
- * have gone: nothing else tells the next sync, should this one stop, that they
- * are the controller's. */
+ * have gone: nothing else tells the next sync, should this one stop, that they are the
+ * controller's.  So does each group whose rules are exchanged (aws_planning.exchange). */
 static void plan_groups(struct aws_classic_run *r, struct lb_value own)
 {
     struct aws_planning *p = r->p;
@@ -375,6 +375,8 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
         arena_printf(p->a, "Service %s asks for other security groups", p->service->key);
     struct str_set have = str_set_make(p->a, r->seen->groups.items, r->seen->groups.n);
     struct str_set go = aws_classic_groups_that_go(p, r->want, own);
+    bool exchanges = p->exchange.nodes.n > 0;
+    go = exchanges ? str_set_union(p->a, &go, &p->exchange.former) : go;
     struct lb_value *both = ARENA_ARRAY(p->a, struct lb_value, n + go.n);
     const char **ids = ARENA_ARRAY(p->a, const char *, n + go.n);
     size_t n_both = n;
@@ -385,7 +387,7 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
             both[n_both++] = LB_VALUE(id);
         }
     }
-    if (n_both == n || n_both > GROUPS_PER_BALANCER) {
+    if (n_both == n || n_both > AWS_GROUPS_PER_BALANCER) {
         apply_groups(r, AWS_PHASE_FILL, why, groups, n, &have);
         return;
     }
@@ -394,8 +396,8 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
         ids[i] = str_nonnull(both[i].text);
     }
     struct str_set meanwhile = str_set_make(p->a, ids, n_both);
-    apply_groups(r, AWS_PHASE_FORGET, "no group of nodes lets it in any more", groups, n,
-                 &meanwhile);
+    apply_groups(r, exchanges ? AWS_PHASE_LEAVE : AWS_PHASE_FORGET,
+                 "no group of nodes lets it in any more", groups, n, &meanwhile);
 }
 
 /* ---- instances ------------------------------------------------------------------------------- */

@@ -7,9 +7,10 @@
  * more, or AWS says that they are, rules leave first that serve nobody any more.  Rules that serve
  * leave first only when nothing else can: the plan announces the interruption, and the driver puts
  * them back when AWS refuses the new ones.  What does not fit even then is refused by AWS and costs
- * nothing of what is there.  Part of aws_groups_plan.h.  Pure.
- * Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas" in the
- * VPC user guide. */
+ * nothing of what is there.  Nor do rules that serve leave for what was refused a while ago
+ * (aws_planning.spares): AWS is asked whether there is room by now.  Part of aws_groups_plan.h.
+ * Pure. Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas"
+ * in the VPC user guide. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/ip.h"
@@ -135,15 +136,16 @@ static enum first first_of(struct aws_planning *p, const struct aws_group_change
     }
     const char *word = arena_printf(p->a, KIND " %s", aws_group_text(p->a, c->group));
     bool full = lb_plan_makes_room(p->plan, p->service->key, word);
+    enum first all = p->spares ? NONE_FIRST : ALL_FIRST;
     if (fits(c, &none, &none) && !fits(c, &none, &c->diff.authorize)) {
         return fits(c, idle, &c->diff.authorize)              ? IDLE_FIRST
-               : fits(c, &c->diff.revoke, &c->diff.authorize) ? ALL_FIRST
+               : fits(c, &c->diff.revoke, &c->diff.authorize) ? all
                                                               : NONE_FIRST;
     }
     if (full && idle->n > 0) {
         return IDLE_FIRST; /* should AWS refuse still, the next sync finds no idle ones */
     }
-    return full && replaces(&c->diff) ? ALL_FIRST : NONE_FIRST;
+    return full && replaces(&c->diff) ? all : NONE_FIRST;
 }
 
 /* A draft of the rules; -1: there are none. */

@@ -439,9 +439,10 @@ int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *e
         if (str_set_has(&left, g->id)) {
             continue;
         }
+        struct str_set here = aws_exchange_leaves(p, g->id, &left);
         struct aws_group_change c = {
             .group = g,
-            .diff.revoke = aws_group_references(p->a, g, &left, true),
+            .diff.revoke = aws_group_references(p->a, g, &here, true),
             .why_revoke = "the group that it lets in is deleted",
         };
         (void)aws_group_change_draft(p, &c);

@@ -7,6 +7,8 @@
 
 #include "providers/aws/plan/aws_plan.h"
 
+#define AWS_GROUPS_PER_BALANCER 5 /* AWS' quota of security groups on a classic balancer */
+
 /* "all traffic": the protocol of the one rule that lets a classic balancer reach nodes (4.11). */
 #define AWS_ALL_TRAFFIC "-1"
 
@@ -60,6 +62,14 @@ struct str_set aws_left_descriptions(const struct aws_planning *p, const struct 
 /* Both, sorted. */
 struct aws_rules aws_rules_joined(struct arena *a, const struct aws_rules *x,
                                   const struct aws_rules *y);
+
+/* Decides whether a standing classic balancer's rules are exchanged: p->exchange.
+ * (aws_node_groups_plan.c) */
+int aws_exchange_decide(struct aws_planning *p, const struct aws_classic_want *want,
+                        struct lb_value own, struct err *err);
+/* Of `sources`, those whose rules in the group of nodes `id` this plan does not exchange. */
+struct str_set aws_exchange_leaves(const struct aws_planning *p, const char *id,
+                                   const struct str_set *sources);
 
 /* The groups that aws_plan_left_groups() deletes; sorted ids. */
 struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, bool deleting);

@@ -11,8 +11,9 @@
  * never empties a group.  Upstream does it the other way round because a group may be at its quota;
  * so do we (Deregister in MAKE) when old and new ones together are more than TARGETS_QUOTA or AWS
  * says that it is full, and when an instance changes its port: an emulator that knows targets by
- * their instance alone (10.4 row 15) would take the new one away with the old one.  Pure.  Source:
- * docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
+ * their instance alone (10.4 row 15) would take the new one away with the old one.  A group that is
+ * borrowed for another node port (aws_nlb_slots_plan.c) serves clients all the time: there they
+ * come first.  Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
@@ -20,7 +21,7 @@
 
 #include <string.h>
 
-#define KIND          "target group"
+#define KIND          AWS_WORD_TARGET_GROUP
 #define TARGETS_QUOTA 500 /* of an NLB, per zone; of one with cross-zone balancing, of all zones */
 #define SHOWN         3   /* instances that a summary names */
 
@@ -191,8 +192,9 @@ static struct lb_value plan_new_group(struct aws_planning *p, const struct aws_n
 {
     const struct aws_nlb_port *port = slot->port;
     const struct aws_target_health_check *h = &want->health;
-    int d =
-        aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, KIND, port->group_name, create_why(p->a, p, slot));
+    int d = aws_draft(p, slot->borrows ? AWS_PHASE_FORGET : AWS_PHASE_MAKE, LB_CREATE, KIND,
+                      port->group_name, create_why(p->a, p, slot));
+    aws_draft_op(p, d)->serves_without = slot->borrows;
     aws_draft_op(p, d)->summary = arena_printf(p->a, "%s %d, %s", port->traffic_protocol,
                                                (int)port->node_port, health_text(p->a, h));
     const char *vpc =
@@ -297,11 +299,9 @@ static void plan_targets_calls(struct aws_planning *p, struct lb_op like, enum a
     }
 }
 
-static bool deregister_first(const struct aws_target_diff *diff, const struct aws_targets *actual)
+/* An instance that changes its port. */
+static bool changes_port(const struct aws_target_diff *diff)
 {
-    if (actual->n + diff->register_.n > TARGETS_QUOTA) {
-        return true;
-    }
     for (size_t i = 0; i < diff->deregister.n; i++) {
         for (size_t k = 0; k < diff->register_.n; k++) {
             if (str_eq(diff->deregister.items[i].id, diff->register_.items[k].id)) {
@@ -330,8 +330,15 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                               .why = g == NULL ? "a new target group has none"
                                                : "the nodes take part and are not registered");
     bool both = diff.deregister.n > 0 && diff.register_.n > 0;
-    bool first = deregister_first(&diff, actual) ||
-                 (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
+    bool full = actual->n + diff.register_.n > TARGETS_QUOTA ||
+                (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
+    bool first = full || (!slot->borrows && changes_port(&diff));
+    if (first && both && slot->borrows) {
+        lb_plan_effect(p->plan, p->service->key,
+                       "Port %d is interrupted for a moment: target group %s has no room for its "
+                       "targets at both node ports.",
+                       (int)slot->port->port, name);
+    }
     enum aws_phase phase = first ? AWS_PHASE_MAKE : AWS_PHASE_DROP;
     plan_targets_calls(p, go, phase, slot->arn, &diff.deregister);
     plan_targets_calls(p, come, phase == AWS_PHASE_DROP ? comes : AWS_PHASE_FILL, slot->arn,
@@ -385,6 +392,15 @@ void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want
         }
         changes |= aws_nlb_plan_targets(p, want->instances, slot, AWS_PHASE_FILL);
         changes |= plan_attributes(p, want, slot);
+        if (slot->borrows) {
+            changes = true;
+            (void)plan_new_group(p, want, slot);
+            lb_plan_again(p->plan, p->service->key);
+            lb_plan_effect(p->plan, p->service->key,
+                           "Port %d is served by target group %s, whose own port is another one, "
+                           "until there is room for a new one.",
+                           (int)slot->port->port, slot->group->group->name);
+        }
         if (!changes) {
             (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, slot->group->group->name, NULL);
         }

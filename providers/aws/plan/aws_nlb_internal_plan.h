@@ -23,6 +23,8 @@ struct aws_nlb_slot {
     enum aws_nlb_turn turn;
     const struct aws_observed_group *group; /* that is used; NULL: a new one */
     bool switches;                          /* the listener forwards to another one as yet */
+    /* `group` is that of the listener with another node port; a new one is tried at the end */
+    bool borrows;
     const struct aws_observed_group *stale; /* has the name, fits no port, is of no balancer */
     struct lb_value arn;                    /* of the group; set by aws_nlb_plan_groups() */
 };
@@ -39,7 +41,8 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
 bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_observed_group *group);
 
 /* Does a port need a new target group, and has AWS said that there is no room for one?  What goes
- * makes room then. */
+ * makes room then; and a port that has another node port keeps its target group, whose targets get
+ * that port, until the new one is there: it serves all the time. */
 bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots *slots);
 
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */

@@ -6,7 +6,7 @@
 
 #include "common/base/str.h"
 
-#define KIND "target group"
+#define KIND AWS_WORD_TARGET_GROUP
 
 /* ---- listeners ------------------------------------------------------------------------------- */
 
@@ -131,6 +131,25 @@ static void match_by_name(const struct aws_planning *p, struct aws_nlb_slot *slo
     }
 }
 
+/* Each target has a port of its own, which may be another one than its group's. */
+static void borrow(const struct aws_planning *p, struct aws_nlb_slots *slots,
+                   struct aws_nlb_slot *slot)
+{
+    if (slot->group != NULL || slot->stale != NULL || slot->listener == NULL ||
+        slot->turn == AWS_NLB_ANEW) {
+        return;
+    }
+    const struct aws_observed_group *g = group_by_arn(p, slot->listener->target_group);
+    struct aws_nlb_port there = *slot->port;
+    there.node_port = g != NULL ? g->group->port : 0;
+    if (g != NULL && fits(p, &there, g->group) && !is_others(p, g->group) &&
+        !aws_nlb_slots_use(slots, g) && lb_plan_makes_room(p->plan, p->service->key, KIND) &&
+        g->has_targets) {
+        slot->group = g;
+        slot->borrows = true;
+    }
+}
+
 struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
                                         const struct aws_nlb_want *want)
 {
@@ -149,8 +168,9 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
         bool served = slot->group != NULL;
         if (!served) {
             match_by_name(p, slot, &slots);
+            borrow(p, &slots, slot);
         }
-        slot->switches = slot->listener != NULL && !served;
+        slot->switches = slot->listener != NULL && !served && !slot->borrows;
     }
     return slots;
 }
@@ -158,7 +178,7 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
 bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots *slots)
 {
     for (size_t i = 0; i < slots->n; i++) {
-        if (slots->items[i].group == NULL) {
+        if (slots->items[i].group == NULL || slots->items[i].borrows) {
             return lb_plan_makes_room(p->plan, p->service->key, KIND);
         }
     }

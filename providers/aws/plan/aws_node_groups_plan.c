@@ -95,10 +95,9 @@ static bool lets_in(const struct aws_group *g, const char *source)
 }
 
 /* A rule whose source may not be known yet, which aws_draft_rules() cannot say. */
-static void authorize_main(struct classic_nodes *c, const struct aws_group *g)
+static int authorize_main(struct classic_nodes *c, enum aws_phase phase, const struct aws_group *g)
 {
     struct aws_planning *p = c->p;
-    enum aws_phase phase = c->main.text == NULL ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE;
     const char *why =
         arena_printf(p->a,
                      "targets of Service %s are in it, and it does not let their load "
@@ -122,6 +121,31 @@ static void authorize_main(struct classic_nodes *c, const struct aws_group *g)
     } else {
         aws_draft_field_value(p, d, "ingress.source", NULL, c->main);
     }
+    return d;
+}
+
+/* The balancer has both groups by then, so that one rule at a time is enough; between the two calls
+ * no node is reached. */
+static void exchange_main(struct classic_nodes *c, const struct aws_group *g)
+{
+    struct aws_planning *p = c->p;
+    const char *name = aws_group_text(p->a, g);
+    struct aws_rules former = aws_group_references(p->a, g, &p->exchange.former, true);
+    int gone = aws_group_draft(p, AWS_PHASE_SWITCH, false, name,
+                               "the load balancer's other group needs the room");
+    aws_draft_text(p, gone, "GroupId", g->id);
+    aws_group_draft_rules(p, gone, false, &former);
+    int come = authorize_main(c, AWS_PHASE_DROP, g);
+    aws_draft_op(p, come)->part = "rules";
+    int back = aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, "rules of security group", name, NULL);
+    aws_draft_action(p, back, AWS_EC2, "AuthorizeSecurityGroupIngress");
+    aws_draft_text(p, back, "GroupId", g->id);
+    aws_group_draft_rules(p, back, true, &former);
+    aws_draft_undoes(p, back, gone, come);
+    lb_plan_effect(p->plan, p->service->key,
+                   "Traffic is interrupted for a moment: security group %s has no room for rules "
+                   "about both groups of the load balancer.",
+                   name);
 }
 
 static bool names_a_group(const struct aws_group *g)
@@ -139,7 +163,7 @@ static bool names_a_group(const struct aws_group *g)
 static void revoke_rest(struct classic_nodes *c, const struct aws_group *g)
 {
     struct aws_planning *p = c->p;
-    struct str_set sources = c->gone;
+    struct str_set sources = aws_exchange_leaves(p, g->id, &c->gone);
     const char *main = c->main.text;
     if (main != NULL && !str_set_has(&c->wanted, g->id) && !aws_group_lets_others_in(p, main)) {
         struct str_set one = str_set_make(p->a, &main, 1);
@@ -159,8 +183,10 @@ static void classic_group(struct classic_nodes *c, const char *id)
 {
     const struct aws_group *g = group_or_empty(c->p, id);
     if (str_set_has(&c->wanted, id)) {
-        if (!lets_in(g, c->main.text)) {
-            authorize_main(c, g);
+        if (str_set_has(&c->p->exchange.nodes, id)) {
+            exchange_main(c, g);
+        } else if (!lets_in(g, c->main.text)) {
+            (void)authorize_main(c, c->main.text == NULL ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE, g);
         } else {
             (void)aws_draft(c->p, AWS_PHASE_MAKE, LB_KEEP, "security group",
                             aws_group_text(c->p->a, g), NULL);
@@ -191,6 +217,57 @@ static struct lb_value main_group(const struct aws_planning *p, const struct aws
     struct aws_texts groups = {.items = items, .n = n};
     struct aws_texts ordered = aws_main_group_order(p, &groups);
     return ordered.n > 0 ? LB_VALUE(ordered.items[0]) : LB_VALUE(NULL);
+}
+
+/* Those of the balancer's groups that it will not have: ours to delete, or nobody's. */
+static struct str_set groups_that_leave(const struct aws_planning *p,
+                                        const struct aws_classic_want *want, struct lb_value own)
+{
+    struct aws_texts seen = p->seen->classic->groups;
+    const struct str_set has = str_set_make(p->a, seen.items, seen.n);
+    const struct str_set left =
+        aws_left_groups(p, want->own != NULL ? want->own->name : NULL, false);
+    const struct str_set gone = aws_classic_groups_that_go(p, want, own);
+    const struct str_set all = str_set_union(p->a, &left, &gone);
+    const struct str_set stay = str_set_minus(p->a, &has, &all);
+    return str_set_minus(p->a, &has, &stay);
+}
+
+int aws_exchange_decide(struct aws_planning *p, const struct aws_classic_want *want,
+                        struct lb_value own, struct err *err)
+{
+    struct str_set wanted = {0};
+    struct lb_value main = main_group(p, want, own);
+    p->exchange = (struct aws_exchange){0};
+    if (p->naming->no_node_rules || p->seen->classic == NULL || p->spares) {
+        return ERR_OK;
+    }
+    int rc = wanted_groups(p, &want->instances, &wanted, err);
+    struct str_set former = groups_that_leave(p, want, own);
+    if (rc != ERR_OK || former.n == 0 ||
+        want->groups.n + (want->own != NULL) + former.n > AWS_GROUPS_PER_BALANCER) {
+        return rc;
+    }
+    const char **nodes = ARENA_ARRAY(p->a, const char *, wanted.n);
+    size_t n = 0;
+    const char *id;
+    STR_SET_EACH (id, &wanted) {
+        const struct aws_group *g = group_or_empty(p, id);
+        const char *word = arena_printf(p->a, "security group %s", aws_group_text(p->a, g));
+        if (!lets_in(g, main.text) && aws_group_references(p->a, g, &former, true).n > 0 &&
+            lb_plan_makes_room(p->plan, p->service->key, word)) {
+            nodes[n++] = id;
+        }
+    }
+    p->exchange = (struct aws_exchange){.nodes = str_set_make(p->a, nodes, n), .former = former};
+    return ERR_OK;
+}
+
+struct str_set aws_exchange_leaves(const struct aws_planning *p, const char *id,
+                                   const struct str_set *sources)
+{
+    return str_set_has(&p->exchange.nodes, id) ? str_set_minus(p->a, sources, &p->exchange.former)
+                                               : *sources;
 }
 
 int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classic_want *want,
@@ -286,6 +363,29 @@ static struct aws_rules nlb_serving(struct aws_planning *p, const struct aws_nlb
     return (struct aws_rules){.items = items, .n = n};
 }
 
+/* A rule that another balancer made, and that this one needs, bears the other one's name.  Once no
+ * Service has that balancer, it gets the name of this one: upstream takes away only what bears the
+ * name of the balancer that goes. */
+static bool describe_rules(struct aws_planning *p, const struct aws_nlb_node_want *w,
+                           const struct aws_group *g)
+{
+    struct aws_rules rules = aws_nlb_node_rules_of_others(p->a, w, &g->rules);
+    if (rules.n == 0 || p->texts_stay) {
+        return false;
+    }
+    int d = aws_draft(p, AWS_PHASE_FILL, LB_CHANGE, "security group", aws_group_text(p->a, g),
+                      "the load balancer that its description names is gone");
+    aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
+    aws_draft_op(p, d)->summary = "descriptions";
+    aws_draft_action(p, d, AWS_EC2, "UpdateSecurityGroupRuleDescriptionsIngress");
+    aws_draft_text(p, d, "GroupId", g->id);
+    aws_draft_rules(p, d, &rules);
+    for (size_t i = 0; i < rules.n; i++) {
+        aws_draft_field(p, d, "descriptions", NULL, rules.items[i].description);
+    }
+    return true;
+}
+
 static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w, const char *id,
                       bool wanted)
 {
@@ -300,7 +400,8 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
                                    p->service->key),
     };
     c.serving = nlb_serving(p, w, g, &c.diff);
-    if (!aws_group_change_draft(p, &c) && wanted) {
+    bool described = wanted && describe_rules(p, &here, g);
+    if (!aws_group_change_draft(p, &c) && wanted && !described) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "security group", aws_group_text(p->a, g),
                         NULL);
     }

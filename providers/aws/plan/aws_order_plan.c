@@ -7,7 +7,7 @@
  *
  *     a rule that comes                  rules that leave first, for room
  *     a target group that is made        listeners and target groups that leave first, for room or
- *                                        the name
+ *                                        the name; in FORGET (there was no room): all
  *     targets that join                  rules that let traffic reach them; targets of the group
  *                                        that leave first
  *     a health check that changes        rules that let probes reach targets
@@ -111,7 +111,7 @@ static unsigned waits_for(unsigned role, enum aws_phase phase)
     case SECURITY_GOES:
         return RULES_LEAVE | BALANCER_GROUPS;
     case TARGET_GROUP:
-        return LISTENER_GOES | TARGET_GOES;
+        return phase == AWS_PHASE_FORGET ? ALL : LISTENER_GOES | TARGET_GOES;
     case TARGET_GOES:
         return LISTENER | LISTENER_SET | LISTENER_GOES;
     case TARGET_SET:

@@ -88,6 +88,9 @@ struct aws_surroundings {
 
 /* ---- drafts ---------------------------------------------------------------------------------- */
 
+/* AWS' word for it in plans, and in what is known of limits (lb_plan_makes_room()). */
+#define AWS_WORD_TARGET_GROUP "target group"
+
 enum aws_phase {
     AWS_PHASE_TRY = 0,
     AWS_PHASE_CLEAR,
@@ -128,6 +131,13 @@ struct aws_write {
 };
 extern const struct lb_op_type aws_write_type; /* aws_write.c */
 
+/* A classic balancer gets another main group, and groups of its nodes have no room for the rules
+ * about both: the rules of `former` go first there.  Sorted ids. */
+struct aws_exchange {
+    struct str_set nodes;  /* these groups; none: nothing is exchanged */
+    struct str_set former; /* groups that the balancer has, and keeps until then */
+};
+
 struct aws_draft;
 struct aws_drafts;
 struct aws_planning {
@@ -144,7 +154,11 @@ struct aws_planning {
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
     bool unproven;    /* lb_is_unproven(): and the Service does not say what stands */
+    /* lb_spares(): nothing that works is to go first; AWS says whether there is room by now */
+    bool spares;
+    struct aws_exchange exchange; /* of the Service that is planned */
     bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
+    bool texts_stay;           /* descriptions of rules cannot be changed: no right to */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* Notes for the Service's owner that no operation has: Warning events beside those of

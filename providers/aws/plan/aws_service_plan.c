@@ -287,6 +287,9 @@ static int plan_classic(struct aws_planning *p, struct err *err)
         rc = aws_plan_own_group(p, want.own, &own, err);
     }
     if (rc == ERR_OK) {
+        rc = aws_exchange_decide(p, &want, own, err);
+    }
+    if (rc == ERR_OK) {
         rc = aws_plan_classic(p, &want, own, err);
     }
     if (rc == ERR_OK) {

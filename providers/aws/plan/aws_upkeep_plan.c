@@ -60,11 +60,29 @@ static int nlb_rules(struct aws_planning *p, struct aws_texts instances, struct 
     return aws_plan_nlb_node_groups(p, &want, err);
 }
 
+/* The port at which a group's targets are served: of a Service that was carried out in part it may
+ * not be the group's own (aws_nlb_slots_plan.c).  That of all targets decides. */
+static int32_t served_port(const struct aws_planning *p, const struct aws_observed_group *g)
+{
+    int32_t port = 0;
+    for (size_t i = 0; p->unproven && i < g->targets.n; i++) {
+        const struct aws_target *t = &g->targets.items[i];
+        if (str_eq(t->reason, "Target.DeregistrationInProgress")) {
+            continue;
+        }
+        if (port != 0 && t->port != port) {
+            return g->group->port;
+        }
+        port = t->port;
+    }
+    return port != 0 ? port : g->group->port;
+}
+
 static int nlb_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err)
 {
     for (size_t i = 0; i < p->seen->n_groups; i++) {
         const struct aws_observed_group *g = &p->seen->groups[i];
-        const struct aws_nlb_port port = {.port = g->group->port, .node_port = g->group->port};
+        const struct aws_nlb_port port = {.port = g->group->port, .node_port = served_port(p, g)};
         const struct aws_nlb_slot slot = {
             .port = &port,
             .listener = listener_of(p, g->group->arn),

@@ -218,3 +218,21 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
     return (struct aws_rule_diff){.authorize = both(a, &grant, &grant_mtu),
                                   .revoke = both(a, &revoke, &revoke_mtu)};
 }
+
+struct aws_rules aws_nlb_node_rules_of_others(struct arena *a, const struct aws_nlb_node_want *w,
+                                              const struct aws_rules *actual)
+{
+    struct aws_rules want = w->as_upstream ? (struct aws_rules){0} : wanted_rules(a, w);
+    struct list out = {.items = ARENA_ARRAY(a, struct aws_rule, want.n)};
+    for (size_t i = 0; i < actual->n; i++) {
+        const struct aws_rule *r = &actual->items[i];
+        const char *is = str_nonnull(r->description);
+        for (size_t k = 0; str_set_has(&w->left, is) && k < want.n; k++) {
+            const struct aws_rules one = {&want.items[k], 1};
+            if (aws_rules_have(&one, r) && !str_has_suffix(is, w->lb_name)) {
+                out.items[out.n++] = want.items[k];
+            }
+        }
+    }
+    return (struct aws_rules){.items = out.items, .n = out.n};
+}

@@ -4,6 +4,9 @@
  *
  * One row per kind; docs/spec/azure.md 3.2.  The state machine of a call stands in azure_call.c. */
 #include "providers/azure/arm/azure_arm.h"
+
+#include <string.h>
+
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 
@@ -84,6 +87,7 @@ void azure_arm_init(struct azure_arm *arm)
     int64_t now = clock_now_ms(arm->clock);
     mutex_init(&arm->lock);
     arm->gate = (struct azure_gate){0};
+    memset(arm->usual_ms, 0, sizeof arm->usual_ms);
     for (int i = 0; i < AZURE_LIMITS; i++) {
         const struct azure_rate_limit *l = &c->limits[i];
         ratelimit_init(&arm->limits[i][0], l->on ? l->qps : 0, l->bucket > 0 ? l->bucket : 1, now);

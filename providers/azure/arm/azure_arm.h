@@ -72,6 +72,8 @@ struct azure_arm {
     struct retry_policy requests;
     struct mutex lock; /* guards what follows */
     struct azure_gate gate;
+    /* How long writes of a kind take until they are done, deletions apart; 0: not known. */
+    int64_t usual_ms[AZURE_KIND_MAX][2];
     struct ratelimit limits[AZURE_LIMITS][2]; /* reading, writing; off unless configured */
 };
 void azure_arm_init(struct azure_arm *arm);
@@ -129,6 +131,7 @@ struct azure_call {
     const char *poll_url;
     int poll_style;
     int64_t poll_since_ms; /* when the write was taken up */
+    int64_t at_work_ms;    /* after this time it was not done yet */
     const char *op_id;
     char request_id[37];
     const char *bearer;

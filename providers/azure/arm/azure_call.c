@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_call.c: the state machine of one call; azure_arm.h says what it promises.
  *
- * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  What an answer of a long-running operation means stands
- * in azure_lro.c. */
+ * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  azure_lro.c says what an answer of a
+ * long-running operation means. */
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/arm/azure_arm.h"
@@ -325,6 +325,28 @@ static enum http_next take_page(struct azure_call *c, struct http_request *req,
     return send_first(c, req, 0, err);
 }
 
+/* The place of the call's kind of write. */
+static int64_t *usual_of(struct azure_call *c) _requires_(c->arm->lock)
+{
+    return &c->arm->usual_ms[c->spec.kind][c->spec.verb == AZURE_DELETE];
+}
+
+static int64_t usual_ms(struct azure_call *c)
+{
+    mutex_lock(&c->arm->lock);
+    int64_t ms = *usual_of(c);
+    mutex_unlock(&c->arm->lock);
+    return ms;
+}
+
+static void note_took(struct azure_call *c, int64_t most_ms)
+{
+    mutex_lock(&c->arm->lock);
+    int64_t *usual = usual_of(c);
+    *usual = azure_lro_usual_ms(*usual, c->at_work_ms, most_ms);
+    mutex_unlock(&c->arm->lock);
+}
+
 /* A write was taken: is it done, and do we hold the resource in its final form? */
 static enum http_next take_progress(struct azure_call *c, struct http_request *req,
                                     const struct http_response *resp, struct json_object *o,
@@ -352,9 +374,13 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
             retry_begin(&c->retry, &poll_policy, now);
             c->poll_since_ms = now;
         }
+        c->at_work_ms = now - c->poll_since_ms;
         int64_t wait_ms =
-            azure_lro_wait_ms(c->phase == SEND, now - c->poll_since_ms, lro.retry_after_ms);
+            azure_lro_wait_ms(c->phase == SEND, c->at_work_ms, usual_ms(c), lro.retry_after_ms);
         return send_poll(c, req, wait_ms > 0 ? now + wait_ms : 0);
+    }
+    if (c->phase != SEND) {
+        note_took(c, now - c->poll_since_ms);
     }
     if (c->spec.verb != AZURE_PUT) {
         return HTTP_DONE;
@@ -456,7 +482,9 @@ static bool has_tokens(struct azure_call *c)
 static enum http_next fetch_token(struct azure_call *c, struct http_request *req,
                                   const struct http_response *resp, struct err *err)
 {
-    if (azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err) == HTTP_SEND) {
+    bool cancelled = resp != NULL && err->code == ERR_CANCELLED; /* no step follows */
+    if (!cancelled &&
+        azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err) == HTTP_SEND) {
         return HTTP_SEND;
     }
     azure_auth_ended(c->arm->auth, c->fetch.tenant, err);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define POLL_NEAR_MS 500 /* about the time that is usual */
 #define POLL_SOON_MS 1000
 #define POLL_MS      5000
 #define POLL_SHARE   5 /* of the time that has passed */
@@ -174,13 +175,24 @@ int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_res
     }
 }
 
-int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t asked_ms)
+int64_t azure_lro_usual_ms(int64_t before_ms, int64_t least_ms, int64_t most_ms)
+{
+    int64_t took_ms = (least_ms + most_ms) / 2;
+    return before_ms == 0 ? took_ms : (3 * before_ms + took_ms) / 4;
+}
+
+int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t usual_ms, int64_t asked_ms)
 {
     if (asked_ms > 0) {
         return asked_ms;
     }
     if (first) {
         return 0;
+    }
+    int64_t early_ms = usual_ms - usual_ms / POLL_SHARE;
+    if (usual_ms > 0 && elapsed_ms < usual_ms + usual_ms / 2) {
+        int64_t rest_ms = early_ms - elapsed_ms;
+        return rest_ms > POLL_NEAR_MS ? rest_ms : POLL_NEAR_MS;
     }
     int64_t wait = elapsed_ms / POLL_SHARE;
     wait = wait > POLL_SOON_MS ? wait : POLL_SOON_MS;

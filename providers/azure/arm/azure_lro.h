@@ -40,9 +40,13 @@ struct azure_lro {
 int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_response *resp,
                    struct json_object *body, int64_t wall_s, struct err *err) _warn_unused_;
 /* How long to wait before the next poll: what the server asked for; else nothing before the first
- * one, then a fifth of the time that has passed since the write was taken up, from one second to
- * upstream's five.  So a write is noticed late by a fifth of what it took, or a second. */
-int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t asked_ms);
+ * one.  When writes of the kind are known to take `usual_ms` (0: not known), until four fifths of
+ * that, and then half a second each time until half as long again has passed.  Else a fifth of the
+ * time that has passed since the write was taken up, from one second to upstream's five. */
+int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t usual_ms, int64_t asked_ms);
+/* How long writes of a kind usually take, after one that took between `least_ms` (the last poll
+ * that found it at work) and `most_ms`; `before_ms` 0: it is the first. */
+int64_t azure_lro_usual_ms(int64_t before_ms, int64_t least_ms, int64_t most_ms);
 /* Does the URL lead to the API at `base`? */
 bool azure_lro_is_ours(const char *base, const char *url);
 /* The `claims` of a WWW-Authenticate challenge, or NULL. */

@@ -356,11 +356,56 @@ static size_t count_owned(struct arena *a, const struct decision *d)
 }
 
 bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
-                       size_t rules)
+                       size_t rules, size_t rules_per_nic)
 {
     size_t most = c->standard_sku ? RULES_STANDARD : RULES_BASIC;
+    bool nics = c->pool_type == AZURE_POOL_NIC && rules_per_nic > 0;
+    most = nics && rules_per_nic < most ? rules_per_nic : most;
     return json_len(azure_array(lb, FRONTENDS)) + frontends > FRONTENDS_MOST ||
            json_len(azure_array(lb, "loadBalancingRules")) + rules > most;
+}
+
+/* Rules that lead to the pool; those of the Service itself are counted in *ret_mine. */
+static size_t rules_of_pool(const struct decision *d, const char *pool, size_t *ret_mine)
+{
+    size_t n = 0;
+    struct json_object *o;
+    *ret_mine = 0;
+    AZURE_EACH (o, azure_array(d->lb, "loadBalancingRules")) {
+        const char *leads_to = azure_ref(o, "backendAddressPool");
+        if (leads_to != NULL && azure_id_eq(leads_to, pool)) {
+            n++;
+            *ret_mine += azure_owns_rule(d->ask->service, azure_doc_name(o));
+        }
+    }
+    return n;
+}
+
+/* Azure counts the rules of each network interface.  Where more stand already, the limit is
+ * another one by now. */
+static int check_interfaces(struct arena *a, const struct decision *d, struct err *err)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    size_t most = ask->rules_per_nic;
+    size_t fragment = 0;
+    for (int f = 0; most > 0 && f < AZURE_FAMILIES; f++) {
+        if (d->frontend_id[f] == NULL) {
+            continue;
+        }
+        size_t wants = d->fragments[fragment++].n_rules;
+        const char *lb = azure_doc_name(d->lb);
+        const char *name = azure_lb_pool(a, ask->naming, ask->service, (enum azure_family)f);
+        size_t mine = 0;
+        size_t now = rules_of_pool(d, azure_pool_id(a, ask->naming, lb, name), &mine);
+        size_t then = now - mine + wants;
+        if (then > most && then > now && now <= most) {
+            return err_set(err, ERR_QUOTA,
+                           "the network interfaces behind load balancer %s would have %zu rules, "
+                           "but Azure allows %zu for each",
+                           lb, then, most);
+        }
+    }
+    return ERR_OK;
 }
 
 /* Azure's limits: one Service too many must fail by itself, not with the whole document. */
@@ -386,7 +431,7 @@ static int check_limits(struct arena *a, const struct decision *d, struct err *e
                        "load balancer %s would have %zu frontends, but Azure allows %d",
                        azure_doc_name(d->lb), frontends, FRONTENDS_MOST);
     }
-    return ERR_OK;
+    return c->pool_type == AZURE_POOL_NIC ? check_interfaces(a, d, err) : ERR_OK;
 }
 
 /* ---- editing --------------------------------------------------------------------------------- */

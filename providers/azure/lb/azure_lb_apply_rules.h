@@ -22,6 +22,8 @@ struct azure_lb_ask {
     struct json_object *subnet;         /* internal: as it was read */
     const char *const *zones;           /* of the region: for new internal frontends */
     size_t n_zones;
+    /* rules that a network interface behind it may carry; 0: not known */
+    size_t rules_per_nic;
 };
 /* A frontend that was taken off, or should have been. */
 struct azure_lb_frontend {
@@ -40,9 +42,10 @@ struct azure_lb_result {
 struct json_object *azure_lb_new(struct arena *a, const struct azure_config *c, const char *name);
 /* No frontend is left: the balancer itself is to go (6.11). */
 bool azure_lb_is_orphan(struct json_object *lb);
-/* May so many frontends and rules more be beyond what Azure allows?  `lb` NULL: of a new one. */
+/* May so many frontends and rules more be beyond what Azure allows?  `lb` NULL: of a new one;
+ * `rules_per_nic` as above. */
 bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
-                       size_t rules);
+                       size_t rules, size_t rules_per_nic);
 /* ERR_INVALID: the Service asks for what cannot be (a bad annotation); ERR_IN_USE: a port is taken,
  * or its frontend would have to change while others use it; ERR_QUOTA: the balancer is full. */
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WAIT_MOST_S 3600
@@ -184,4 +185,15 @@ const char *azure_error_clinging_link(struct arena *a, const struct err *err)
 {
     const char *id = id_in(a, err->message, "/privateLinkServices/");
     return id != NULL && azure_id_group(a, id) != NULL ? id : NULL;
+}
+
+/* "IpConfiguration … cannot have more than 299 NAT or load balancing rules combined." */
+size_t azure_error_rules_per_nic(const struct err *err)
+{
+    static const char before[] = "cannot have more than ";
+    static const char behind[] = " NAT or load balancing rules";
+    const char *at = err->code == ERR_QUOTA ? strstr(err->message, before) : NULL;
+    char *end = NULL;
+    long long n = at != NULL ? strtoll(at + strlen(before), &end, 10) : 0;
+    return n > 0 && str_has_prefix(end, behind) ? (size_t)n : 0;
 }

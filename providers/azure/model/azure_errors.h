@@ -31,4 +31,8 @@ const char *azure_error_clinging_set(struct arena *a, const struct err *err, con
  * message names none. */
 const char *azure_error_clinging_link(struct arena *a, const struct err *err);
 
+/* Returns how many load balancing rules a network interface may carry, where the refusal says so;
+ * else 0. */
+size_t azure_error_rules_per_nic(const struct err *err);
+
 #endif

@@ -46,8 +46,8 @@ struct azure_nsg_change {
     bool planned;            /* in a plan: it may have no address yet */
     /* Before its balancer changes: what it will need is let in, nothing is taken away. */
     bool adds_only;
-    /* What was let in for an edit that was refused goes: `lb_ips` and `backend_ips` are left, and
-     * nothing else of the Service is touched. */
+    /* The edit was refused: the Service leaves `lb_ips` and `backend_ips`, which were let in for it,
+     * and nothing else of it is touched. */
     bool retreats;
 };
 /* Traffic that stands and arrives at nodes, of a Service whose wishes are not carried out. */

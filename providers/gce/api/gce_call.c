@@ -331,6 +331,10 @@ static enum http_next take_answer(struct gce_call *c, struct http_request *req,
 static enum http_next fetch_token(struct gce_call *c, struct http_request *req,
                                   const struct http_response *resp, struct err *err)
 {
+    if (resp != NULL && err->code == ERR_CANCELLED) {
+        gce_auth_ended(c->api->auth, err); /* the others fetch it themselves: no step follows */
+        return done(c, err);
+    }
     enum http_next next = gce_fetch_step(&c->fetch, req, resp, rng_unit(c->api->rng), err);
     if (next == HTTP_SEND) {
         return next;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
+
 #define LINKS_EVERY_MS 1000
 #define BATCH          256 /* addresses of one request to the kernel */
 #define DOWN_TOLD_MAX  16  /* owners that are told when a link loses its carrier */
@@ -27,12 +29,17 @@ struct director_address {
 static_assert(sizeof(struct director_address) <= 32 && sizeof(struct local_announcement) <= 40,
               "there are tens of thousands of them");
 
+static size_t address_size(size_t n_links)
+{
+    return sizeof(struct director_address) + n_links * sizeof(struct local_announcement);
+}
+
 static void address_free(struct local_director *d, struct director_address *x)
 {
     if (x != NULL) {
         due_drop(&d->announce_due, &x->due);
         intern_drop(d->texts, x->owner);
-        free(x);
+        keep_free(x, address_size(x->n));
     }
 }
 
@@ -87,13 +94,38 @@ static struct director_address *address_of(struct local_director *d, const struc
     return index_get(&d->announcements, addr);
 }
 
-/* There may be n links more than it has. */
+static bool is_on(const struct director_address *x, int link)
+{
+    for (size_t i = 0; x != NULL && i < x->n; i++) {
+        if (x->on[i].link == link) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Links of the order that it is not on yet; each is named once. */
+static size_t count_new(const struct director_address *x, const struct local_announce_order *o)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n_links; i++) {
+        bool again = is_on(x, o->links[i]->index);
+        for (size_t k = 0; k < i; k++) {
+            again = again || o->links[k]->index == o->links[i]->index;
+        }
+        n += !again;
+    }
+    return n;
+}
+
+/* With room for n links more than it has. */
 static struct director_address *address_with_room(struct local_director *d,
                                                   const struct ip_addr *addr, size_t n)
 {
     struct director_address *old = address_of(d, addr);
     size_t n_old = old == NULL ? 0 : old->n;
-    struct director_address *x = xcalloc(1, sizeof *x + (n_old + n) * sizeof *x->on);
+    struct director_address *x = keep_alloc(address_size(n_old + n));
 
     x->addr = *addr;
     if (old != NULL) {
@@ -102,7 +134,7 @@ static struct director_address *address_with_room(struct local_director *d,
         x->due = (struct due_place){0};
     }
     (void)index_put(&d->announcements, x); /* the old one */
-    free(old);
+    keep_free(old, address_size(n_old));
     return x;
 }
 
@@ -111,7 +143,8 @@ void local_director_announce(struct local_director *d, const struct local_announ
     int64_t now_ms = clock_now_ms(d->args.clock);
 
     mutex_lock(&d->lock);
-    struct director_address *x = address_with_room(d, &order->addr, order->n_links);
+    size_t n_new = count_new(address_of(d, &order->addr), order);
+    struct director_address *x = address_with_room(d, &order->addr, n_new);
     x->asleep = !local_holds_has(d, &order->addr);
     struct local_announce_order o = *order;
     const struct local_sharing *by = d->args.sharing; /* another director that has it has probed */

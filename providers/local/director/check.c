@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
 #include "common/base/str.h"
 #include "providers/local/director/probe.h"
 
@@ -57,7 +58,7 @@ static void service_free(struct local_director *d, struct director_service *s)
     if (s != NULL) {
         intern_drop(d->texts, s->key);
         intern_drop(d->texts, s->checks);
-        free(s);
+        keep_free(s, sizeof *s);
     }
 }
 
@@ -116,7 +117,7 @@ static struct director_check *use(struct local_director *d, const struct local_c
 void local_director_check(struct local_director *d, const char *service,
                           struct local_checked *items, size_t n)
 {
-    struct director_service *s = xcalloc(1, sizeof *s);
+    struct director_service *s = keep_alloc(sizeof *s);
     struct director_check **checks = xcalloc(n + 1, sizeof(*checks));
 
     s->key = intern_text(d->texts, service);

@@ -57,7 +57,7 @@ void due_set(struct due_heap *h, struct due_place *place, int64_t at_ms)
         return;
     }
     if (h->n == h->cap) {
-        h->cap = h->cap == 0 ? 16 : h->cap + h->cap / 2;
+        h->cap = h->cap == 0 ? 16 : h->cap + h->cap / 8;
         h->items = xrealloc(h->items, h->cap * sizeof *h->items);
     }
     rise(h, h->n++, item);

@@ -9,56 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
 #include "common/base/str.h"
+#include "common/base/uuid.h"
 
 /* ---- uids ------------------------------------------------------------------------------------ */
 
-#define UID_TEXT 37
-
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* "8-4-4-4-12" digits, lower case: so that bytes are in the order of texts. */
-static bool read_uuid(const char *text, uint8_t bytes[16])
-{
-    size_t n = 0;
-
-    for (const char *c = text; n < 16; c += 2) {
-        c += n == 4 || n == 6 || n == 8 || n == 10 ? *c == '-' : 0;
-        int high = hex_of(c[0]);
-        int low = high < 0 ? -1 : hex_of(c[1]);
-        if (low < 0) {
-            return false;
-        }
-        bytes[n++] = (uint8_t)(high << 4 | low);
-    }
-    return strlen(text) == UID_TEXT - 1;
-}
-
 static void read_uid(struct entry *e, const char *text)
 {
-    e->uid_is_text = !read_uuid(text, e->uid.bytes);
+    e->uid_is_text = strlen(text) != UUID_TEXT - 1 || !uuid_read(text, e->uid.bytes);
     if (e->uid_is_text) {
         e->uid.text = xstrdup(text);
     }
 }
 
-static const char *uid_text(const struct entry *e, char out[UID_TEXT])
+static const char *uid_text(const struct entry *e, char out[UUID_TEXT])
 {
-    size_t at = 0;
-
-    for (size_t i = 0; !e->uid_is_text && i < sizeof e->uid.bytes; i++) {
-        const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-        at += (size_t)snprintf(out + at, UID_TEXT - at, "%s%02x", dash, e->uid.bytes[i]);
+    if (e->uid_is_text) {
+        return e->uid.text;
     }
-    return e->uid_is_text ? e->uid.text : out;
+    uuid_format(e->uid.bytes, out);
+    return out;
 }
 
 static int uid_cmp(const struct entry *a, const struct entry *b)
 {
-    char text[2][UID_TEXT];
+    char text[2][UUID_TEXT];
 
     if (!a->uid_is_text && !b->uid_is_text) {
         return memcmp(a->uid.bytes, b->uid.bytes, sizeof a->uid.bytes);
@@ -68,11 +44,9 @@ static int uid_cmp(const struct entry *a, const struct entry *b)
 
 bool ipam_entry_is(const struct entry *e, const char *uid)
 {
-    uint8_t bytes[sizeof e->uid.bytes];
+    char text[UUID_TEXT];
 
-    uid = str_nonnull(uid);
-    return e->uid_is_text ? strcmp(e->uid.text, uid) == 0
-                          : read_uuid(uid, bytes) && memcmp(bytes, e->uid.bytes, sizeof bytes) == 0;
+    return strcmp(uid_text(e, text), str_nonnull(uid)) == 0;
 }
 
 bool ipam_is_older(const struct entry *a, const struct entry *b)
@@ -329,7 +303,7 @@ struct entry *ipam_entry_make(struct local_ipam *m, const char *key)
     struct entry *e = ipam_entry(m, key);
 
     if (e == NULL) {
-        e = xcalloc(1, sizeof *e);
+        e = keep_alloc(sizeof *e);
         e->asked = &ipam_asks_nothing;
         e->key = intern_text(m->texts, key);
         (void)index_put(&m->entries, e); /* it was not there */
@@ -344,6 +318,6 @@ void ipam_entry_free(const struct local_ipam *m, struct entry *e)
         intern_drop(m->texts, e->serves);
         intern_drop(m->texts, e->key);
         ipam_had_set(e, NULL, 0);
-        free(e);
+        keep_free(e, sizeof *e);
     }
 }

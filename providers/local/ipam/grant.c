@@ -215,7 +215,8 @@ static bool may_keep(const struct want *w, const struct ip_addr *addr)
 {
     const struct local_pool *pool = ipam_pool_of(w->m, addr);
 
-    if (w->e->asked->pool != NULL && (pool == NULL || strcmp(pool->name, intern_str(w->e->asked->pool)) != 0)) {
+    if (w->e->asked->pool != NULL &&
+        (pool == NULL || strcmp(pool->name, intern_str(w->e->asked->pool)) != 0)) {
         return false;
     }
     bool open = pool != NULL && ipam_why_closed(w->m, w->e, pool) == POOL_OPEN;
@@ -340,7 +341,8 @@ static struct local_granted granted(const struct want *w, const struct ip_addr *
     struct local_granted g = {.addr = *addr, .pool = ipam_pool_of(w->m, addr)};
 
     for (size_t i = 0; i < w->e->n_had; i++) {
-        g.in_status = g.in_status || (ipam_had_of(w->e)[i].in_status && ip_eq(&ipam_had_of(w->e)[i].addr, addr));
+        g.in_status = g.in_status ||
+                      (ipam_had_of(w->e)[i].in_status && ip_eq(&ipam_had_of(w->e)[i].addr, addr));
     }
     return g;
 }

@@ -52,7 +52,7 @@ static struct use *use_make(struct local_ipam *m, const struct ip_addr *addr)
         return &m->uses[i];
     }
     if (m->n_uses == m->cap_uses) {
-        m->cap_uses = m->cap_uses == 0 ? 64 : m->cap_uses + m->cap_uses / 4;
+        m->cap_uses = m->cap_uses == 0 ? 64 : m->cap_uses + m->cap_uses / 8;
         m->uses = xrealloc(m->uses, m->cap_uses * sizeof *m->uses);
     }
     memmove(&m->uses[i + 1], &m->uses[i], (m->n_uses - i) * sizeof *m->uses);

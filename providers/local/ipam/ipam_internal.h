@@ -28,7 +28,7 @@ struct had {
     uint16_t pending_high; /* of the moment since when it is not; ipam_pending_ms() */
     uint32_t pending_low;
 };
-/* What few Services ask for; strings are those of local_ipam.texts. */
+/* Wishes that few Services have; strings are those of local_ipam.texts. */
 struct asked {
     const struct interned *share;  /* text, or NULL */
     const struct interned *pool;   /* the same */

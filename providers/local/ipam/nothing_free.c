@@ -40,7 +40,8 @@ static void say_pool(const struct local_ipam *m, const struct entry *e, size_t p
     int64_t total = space_count(&m->space, m->config, pool, len);
     struct err why = ERR_INIT;
 
-    if (total == 0 || (e->asked->pool != NULL && strcmp(intern_str(e->asked->pool), p->name) != 0)) {
+    if (total == 0 ||
+        (e->asked->pool != NULL && strcmp(intern_str(e->asked->pool), p->name) != 0)) {
         return;
     }
     str_append(b, b->len == 0 ? "" : ", ");

@@ -43,7 +43,8 @@ const struct interned *ipam_closed(const struct local_ipam *m, const struct loca
 enum closed ipam_why_closed(const struct local_ipam *m, const struct entry *e,
                             const struct local_pool *pool)
 {
-    return e->asked->closed == NULL ? POOL_OPEN : (enum closed)e->asked->closed->data[pool - m->config->pools];
+    return e->asked->closed == NULL ? POOL_OPEN
+                                    : (enum closed)e->asked->closed->data[pool - m->config->pools];
 }
 
 int ipam_refuse_closed(const struct entry *e, const struct local_pool *pool, enum closed why,

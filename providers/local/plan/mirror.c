@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/hash.h"
+#include "common/base/keep.h"
 #include "common/base/str.h"
 #include "providers/local/model/config.h"
 #include "providers/local/plan/mirror_fronts.h"
@@ -45,7 +46,7 @@ static void vip_free(struct local_mirror *m, struct kept_vip *v)
     if (v != NULL) {
         mirror_fronts_done(&v->fronts);
         intern_drop(m->texts, v->comment);
-        free(v);
+        keep_free(v, sizeof *v);
     }
 }
 
@@ -211,7 +212,7 @@ static struct kept_vip *vip_of(struct local_mirror *m, const struct ip_addr *add
     struct kept_vip *v = find(m, addr);
 
     if (v == NULL) {
-        v = xcalloc(1, sizeof *v);
+        v = keep_alloc(sizeof *v);
         v->addr = *addr;
         v->fronts.len = addr->len;
         v->read_at = m->others_wrote;

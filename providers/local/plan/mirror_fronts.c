@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
+
 struct head {
     struct local_ipvs_front *ipvs; /* heap; NULL: IPVS has nothing */
     uint16_t port;
@@ -62,7 +64,7 @@ static void put_head(struct mirror_fronts *x, size_t at, const struct head *h)
 /* The block has `more` zero bytes at `at` then, or lacks those that are there. */
 static void open_gap(struct mirror_fronts *x, size_t at, size_t more)
 {
-    x->bytes = xrealloc(x->bytes, x->size + more);
+    x->bytes = keep_resize(x->bytes, x->size, x->size + more);
     memmove(x->bytes + at + more, x->bytes + at, x->size - at);
     memset(x->bytes + at, 0, more);
     x->size += (uint32_t)more;
@@ -70,14 +72,11 @@ static void open_gap(struct mirror_fronts *x, size_t at, size_t more)
 
 static void close_gap(struct mirror_fronts *x, size_t at, size_t less)
 {
-    x->size -= (uint32_t)less;
-    memmove(x->bytes + at, x->bytes + at + less, x->size - at);
-    if (x->size == 0) {
-        free(x->bytes);
-        x->bytes = NULL;
-    } else {
-        x->bytes = xrealloc(x->bytes, x->size);
-    }
+    size_t size = x->size - less;
+
+    memmove(x->bytes + at, x->bytes + at + less, size - at);
+    x->bytes = keep_resize(x->bytes, x->size, size);
+    x->size = (uint32_t)size;
 }
 
 static bool find(const struct mirror_fronts *x, const struct local_frontend_id *id, size_t *ret_at,
@@ -237,7 +236,7 @@ void mirror_fronts_done(struct mirror_fronts *x)
         h = head_at(x, at);
         ipvs_free(h.ipvs);
     }
-    free(x->bytes);
+    keep_free(x->bytes, x->size);
     x->bytes = NULL;
     x->size = 0;
     x->n = 0;

@@ -10,7 +10,7 @@
 #include "providers/local/plan/state.h"
 
 struct mirror_fronts {
-    unsigned char *bytes; /* heap; n frontends, one behind the other */
+    unsigned char *bytes; /* of keep.h; n frontends, one behind the other */
     uint32_t size;
     uint16_t n;
     uint8_t len; /* of the address, and so of targets and source ranges: 4 or 16 */

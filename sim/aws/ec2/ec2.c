@@ -34,5 +34,6 @@ const struct amz_action amz_ec2_actions[] = {
     {"RevokeSecurityGroupEgress", ec2_revoke_egress, AMZ_HEAVY},
     {"RevokeSecurityGroupIngress", ec2_revoke_ingress, AMZ_HEAVY},
     {"RunInstances", ec2_run_instances, AMZ_HEAVY},
+    {"UpdateSecurityGroupRuleDescriptionsIngress", ec2_describe_rules_anew, AMZ_HEAVY},
     {NULL, NULL, AMZ_READS},
 };

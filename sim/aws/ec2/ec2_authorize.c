@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ec2_authorize.c: rules of security groups: Authorize, Revoke, DescribeSecurityGroupRules.
+/* ec2_authorize.c: rules of security groups: Authorize, Revoke, other descriptions,
+ * DescribeSecurityGroupRules.
  *
  * Authorize is all or nothing: one rule that is there already (InvalidPermission.Duplicate), or one
  * too many for the quota, and none is made.  The quota (60) counts rules by direction, IPv4 and
  * IPv6 apart; a pair counts for both, a prefix list with its largest size.  Revoke takes out what
  * matches in all but the description; what does not match is InvalidPermission.NotFound and nothing
  * changes, but in a default VPC it is only listed in the answer.
- * Source: docs/spec/aws.md §3.3, §4.15, §12 row 14; RevokeSecurityGroupIngress in the
- * EC2 API Reference. */
+ * Another description changes nothing else of a rule, which must be there.
+ * Source: docs/spec/aws.md §3.3, §4.15, §12 row 14; RevokeSecurityGroupIngress and
+ * UpdateSecurityGroupRuleDescriptionsIngress in the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
@@ -238,6 +240,37 @@ bool ec2_revoke_ingress(struct amz_request *q)
 bool ec2_revoke_egress(struct amz_request *q)
 {
     return ec2_only(q, egress_taken) && revoke(q, true);
+}
+
+/* --- UpdateSecurityGroupRuleDescriptionsIngress ----------------------------------------------- */
+
+static const char *const described_taken[] = {"GroupId", "GroupName", "IpPermissions", NULL};
+
+bool ec2_describe_rules_anew(struct amz_request *q)
+{
+    struct amz_resource *group = ec2_only(q, described_taken) ? find_group(q) : NULL;
+    struct ec2_rule_list asked;
+    if (!group || !ec2_rules_asked(q, vpc_of(group), false, &asked)) {
+        return false;
+    }
+    struct json_object *permissions = amz_list(group->body, ec2_permissions_member(false));
+    struct json_object *was = json_copy(permissions); /* rules borrow its texts, and some go */
+    arena_defer(q->a, put, was);
+    struct ec2_rule_list have = ec2_rules_of(q->a, was);
+    for (size_t i = 0; i < asked.n; i++) {
+        if (!find_rule(&have, &asked.rules[i])) {
+            return amz_refuse(q, "InvalidPermission.NotFound",
+                              "The specified rule does not exist in this security group.");
+        }
+    }
+    amz_unsettle(q->aws, group, group->body);
+    for (size_t i = 0; i < asked.n; i++) {
+        struct ec2_rule is = *find_rule(&have, &asked.rules[i]);
+        is.description = asked.rules[i].description;
+        ec2_rule_remove(permissions, &is);
+        ec2_rule_add(permissions, &is);
+    }
+    return true;
 }
 
 /* --- DescribeSecurityGroupRules --------------------------------------------------------------- */

@@ -174,6 +174,8 @@ bool ec2_describe_rules(struct amz_request *q);
 bool ec2_authorize_ingress(struct amz_request *q);
 bool ec2_authorize_egress(struct amz_request *q);
 bool ec2_revoke_ingress(struct amz_request *q);
+/* UpdateSecurityGroupRuleDescriptionsIngress */
+bool ec2_describe_rules_anew(struct amz_request *q);
 bool ec2_revoke_egress(struct amz_request *q);
 bool ec2_create_tags(struct amz_request *q);
 bool ec2_delete_tags(struct amz_request *q);

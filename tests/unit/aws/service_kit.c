@@ -52,6 +52,8 @@ int service_try(struct service_kit *s, bool want, struct err *err)
     s->planning = kit_begin(s->k);
     s->k->around = around(s);
     s->planning.around = s->k->around;
+    s->planning.spares = s->spares;
+    s->planning.texts_stay = s->texts_stay;
     struct lb_kinds *full = NULL;
     if (s->full != NULL) {
         lb_kinds_add(s->k->a, &full, s->full);

@@ -16,6 +16,8 @@ struct service_kit {
     bool referring;              /* groups without tag that refer to ours were read */
     /* AWS has said that there is no room for it, as lb_plan_makes_room() asks; or NULL */
     const char *full;
+    bool texts_stay;              /* descriptions of rules may not be changed */
+    bool spares;                  /* nothing that works is taken down for it (lb_spares()) */
     struct aws_planning planning; /* of the last plan */
 };
 /* A classic balancer wanted, in subnet-1 and subnet-2 by discovery. */

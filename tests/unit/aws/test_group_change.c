@@ -122,6 +122,59 @@ static void nodes__another_group_is_full__order_stays(void **state)
     }
 }
 
+/* ---- rules of nodes: another balancer's name ------------------------------------------------- */
+
+#define ANEW  "UpdateSecurityGroupRuleDescriptionsIngress"
+#define OTHER "a0123456789abcdef0123456789abcde"
+
+/* The rule for clients bears the name of another balancer. */
+static struct service_kit *taken_over(const char *name)
+{
+    struct service_kit *s = nlb_with("80:30080", "80:30080");
+    s->knows_needed = true;
+    struct aws_group *nodes = (struct aws_group *)service_named(s, "nodes");
+    struct aws_rule *rules =
+        arena_memdup(s->k->a, nodes->rules.items, nodes->rules.n * sizeof *rules);
+    for (size_t i = 0; i < nodes->rules.n; i++) {
+        if (rules[i].from == 30080) {
+            rules[i].description = arena_printf(s->k->a, AWS_RULE_CLIENT "%s", name);
+        }
+    }
+    nodes->rules.items = rules;
+    return s;
+}
+
+/* Upstream takes away only what bears the name of the balancer that goes. */
+static void nodes__rule_of_a_balancer_that_is_gone__gets_our_name(void **state)
+{
+    (void)state;
+    struct service_kit *s = taken_over(OTHER);
+    service_plan(s, true);
+    assert_string_equal(kit_waves(s->k), "1 " ANEW);
+    assert_non_null(strstr(params(s, ANEW, 0), "Description=" AWS_RULE_CLIENT LB));
+    assert_null(strstr(params(s, ANEW, 0), OTHER));
+    service_settle(s, true);
+    assert_null(strstr(service_rules(s, "sg-nodes"), OTHER));
+    service_kit_free(s);
+}
+
+/* The other balancer stands, the right is missing, nothing is known of others, or the name is no
+ * balancer's. */
+static void nodes__rule_with_another_name__stays(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct service_kit *s = taken_over(way == 3 ? "mine" : OTHER);
+        const char *other = OTHER;
+        s->other_names = way == 0 ? str_set_make(s->k->a, &other, 1) : (struct str_set){0};
+        s->texts_stay = way == 1;
+        s->knows_needed = way != 2;
+        service_plan(s, true);
+        assert_string_equal(kit_waves(s->k), "");
+        service_kit_free(s);
+    }
+}
+
 /* ---- rules of the own group: other ranges ---------------------------------------------------- */
 
 /* IPv4 and IPv6 have a quota each. */
@@ -213,6 +266,8 @@ UNIT_MAIN(group_change)
         cmocka_unit_test(nodes__nothing_idle__is_announced_and_put_back),
         cmocka_unit_test(nodes__room_for_both__new_rule_comes_first),
         cmocka_unit_test(nodes__another_group_is_full__order_stays),
+        cmocka_unit_test(nodes__rule_of_a_balancer_that_is_gone__gets_our_name),
+        cmocka_unit_test(nodes__rule_with_another_name__stays),
         cmocka_unit_test(own__families__count_apart),
         cmocka_unit_test(own__beyond_the_usual_quota__aws_is_asked),
         cmocka_unit_test(serving__which_rules__by_what_comes_and_stays),

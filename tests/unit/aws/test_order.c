@@ -103,8 +103,9 @@ static void classic__listener_made_again__phases(void **state)
     struct service_kit *s = served("", "80:30080");
     s->k->ports = "80:30081";
     service_plan(s, true);
-    const struct lb_op *made = kit_op(s->k, "CreateLoadBalancerListeners", 0);
-    assert_true(waits(s, "CreateLoadBalancerListeners", 0, "DeleteLoadBalancerListeners", 0));
+    const struct lb_op *made = kit_op(s->k, "CreateLoadBalancerListeners", 1);
+    assert_true(waits(s, "DeleteLoadBalancerListeners", 0, "CreateLoadBalancerListeners", 0));
+    assert_true(waits(s, "CreateLoadBalancerListeners", 1, "DeleteLoadBalancerListeners", 0));
     assert_false(made->after.given);
     service_kit_free(s);
 }

@@ -396,13 +396,6 @@ static void put__creation_without_an_answer__looked_for_before_it_is_repeated(vo
          ERR_OK,
          NULL,
          true},
-        {"a change says with its etag what it expects",
-         AZURE_PUT,
-         {{"PUT", ARM LB V, 0, 0, NULL, NULL, NULL},
-          {"PUT", ARM LB V, -500, 200, NULL, NULL, DOC("Succeeded")}},
-         ERR_OK,
-         NULL,
-         false},
     };
     run_talks(state, talks, ARRAY_LEN(talks));
 }

@@ -189,12 +189,30 @@ static void wait__at_once_then_less_often(void **state)
         int64_t want_ms;
     } rows[] = {{0, 1000},    {1000, 1000},  {4999, 1000},  {5000, 1000},
                 {7500, 1500}, {20000, 4000}, {25000, 5000}, {600000, 5000}};
-    assert_int_equal(azure_lro_wait_ms(true, 0, 0), 0);
+    assert_int_equal(azure_lro_wait_ms(true, 0, 0, 0), 0);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        assert_int_equal(azure_lro_wait_ms(false, rows[i].elapsed_ms, 0), rows[i].want_ms);
+        assert_int_equal(azure_lro_wait_ms(false, rows[i].elapsed_ms, 0, 0), rows[i].want_ms);
     }
-    assert_int_equal(azure_lro_wait_ms(true, 0, 7000), 7000);
-    assert_int_equal(azure_lro_wait_ms(false, 5000, 30000), 30000);
+    assert_int_equal(azure_lro_wait_ms(true, 0, 4500, 7000), 7000);
+    assert_int_equal(azure_lro_wait_ms(false, 5000, 4500, 30000), 30000);
+}
+
+/* A balancer that takes four and a half seconds is looked at four times in place of six, and is
+ * noticed half a second late at most. */
+static void wait__usual_time_known__about_then(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t elapsed_ms;
+        int64_t want_ms;
+    } rows[] = {{0, 3600},   {100, 3500},  {3100, 500},   {3600, 500},
+                {6700, 500}, {6750, 1350}, {20000, 4000}, {600000, 5000}};
+    assert_int_equal(azure_lro_wait_ms(true, 0, 4500, 0), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(azure_lro_wait_ms(false, rows[i].elapsed_ms, 4500, 0), rows[i].want_ms);
+    }
+    assert_int_equal(azure_lro_usual_ms(0, 4000, 5000), 4500);
+    assert_int_equal(azure_lro_usual_ms(4500, 8400, 8600), 5500);
 }
 
 static void look__wait_that_is_asked_for(void **state)
@@ -238,8 +256,8 @@ UNIT_MAIN(lro)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(look__3_5__answer_by_answer),   PURE_TEST(is_ours__only_the_API),
-        PURE_TEST(wait__at_once_then_less_often), PURE_TEST(look__wait_that_is_asked_for),
-        PURE_TEST(claims__of_a_challenge),
+        PURE_TEST(wait__at_once_then_less_often), PURE_TEST(wait__usual_time_known__about_then),
+        PURE_TEST(look__wait_that_is_asked_for),  PURE_TEST(claims__of_a_challenge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

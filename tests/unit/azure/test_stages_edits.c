@@ -208,6 +208,7 @@ static void floating_ip__second_write_of_the_group_refused__stays_open(void **st
     same_text("rules", stage_rig_rules(r), "30080>10.0.1.0 80>20.0.0.1");
     edit(r, web, NULL);
     succeeded(web);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1"); /* what it left is still known */
     stage_rig_settled(r);
 }
 

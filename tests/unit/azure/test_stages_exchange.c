@@ -7,6 +7,8 @@
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 
+#include <limits.h>
+
 #define AT(ip) "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
 #define PORT(p, n)                                                                                 \
     "\"ports\":[{\"name\":\"a\",\"port\":" #p ",\"protocol\":\"TCP\",\"nodePort\":" #n "}]"
@@ -206,8 +208,40 @@ static void full_balancer__a_new_service__refused_before_the_first_write(void **
     written(r, "");
 }
 
-/* A permission for a frontend that Azure then refuses goes when the edit is taken back. */
-static void admitted__for_a_refused_balancer__goes_with_the_edit(void **state)
+/* Azure counts the rules of each network interface, and says how many it takes when it refuses one
+ * more: later Services make no public IP for an hour.  What stands is edited as before. */
+static void full_interfaces__once_told__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", NULL, PORT(80, 30080));
+    stage_rig_run(r);
+    succeeded(web);
+    struct rig_service *api = stage_rig_add(r, "api", NULL, PORT(81, 30081));
+    r->fail = "kubernetes";
+    r->fail_times = UINT_MAX;
+    r->fail_code = ERR_QUOTA;
+    r->fail_message = "SomeLimitReached: IpConfiguration /x cannot have more than 1 NAT or load "
+                      "balancing rules combined.";
+    stage_rig_run(r);
+    assert_int_equal(api->code, TT_QUOTA);
+    r->fail_times = 0;
+    api->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    same_text("message", api->message,
+              "load balancer kubernetes: the network interfaces behind load balancer kubernetes "
+              "would have 2 rules, but Azure allows 1 for each");
+    written(r, "");
+    ask(web, NULL, PORT(82, 30082));
+    stage_rig_run(r);
+    succeeded(web);
+    r->p.rules_per_nic_until_ms = 0;
+    api->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(api);
+}
+
+/* A permission for a frontend that Azure then refuses goes at once. */
+static void admitted__for_a_refused_balancer__goes_at_once(void **state)
 {
     static const struct {
         const char *before, *after;
@@ -233,6 +267,7 @@ static void admitted__for_a_refused_balancer__goes_with_the_edit(void **state)
         r->fail_message = "no";
         stage_rig_run(r);
         assert_int_equal(web->code, TT_INVALID);
+        same_text("rules of a refused edit", stage_rig_rules(r), rules);
         r->fail = NULL;
         ask(web, rows[i].before, PORT(80, 30080));
         stage_rig_run(r);
@@ -255,7 +290,8 @@ UNIT_MAIN(stages_exchange)
         RIG_TEST(private_addresses__exchanged__are_given_up_first),
         RIG_TEST(private_addresses__exchange_refused__former_frontends_are_put_back),
         RIG_TEST(full_balancer__a_new_service__refused_before_the_first_write),
-        RIG_TEST(admitted__for_a_refused_balancer__goes_with_the_edit),
+        RIG_TEST(full_interfaces__once_told__refused_before_the_first_write),
+        RIG_TEST(admitted__for_a_refused_balancer__goes_at_once),
         RIG_TEST(address__of_another_with_the_same_port__refused_before_the_first_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

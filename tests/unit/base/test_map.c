@@ -204,7 +204,7 @@ ssize_t getrandom(void *to, size_t n, unsigned flags)
     return syscall(SYS_getrandom, to, n, flags);
 }
 
-/* A map in a sync costs no system call: one thousand seeds, and the kernel is asked once at most. */
+/* A map costs no system call: one thousand seeds, and the kernel is asked once at most. */
 static void hash_seed__many__all_differ_and_the_kernel_is_asked_once(void **state)
 {
     uint64_t seeds[1000];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/base/uuid.h"
 #include "tests/support/unit.h"
 
 static void str_buf__appends__stay_terminated(void **state)
@@ -259,10 +260,40 @@ static void str_nearest__slips__found(void **state)
     assert_int_equal(str_distance("a", longer), 299);
 }
 
+static void uuid_read__texts__those_of_the_api_server(void **state)
+{
+    static const char *const no[] = {"",
+                                     "0",
+                                     "0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d5",
+                                     "0B6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d55",
+                                     "0b6e3c5e06f0c-4be8-9d4e-0a7f4a3f1d55",
+                                     "0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1dg5",
+                                     "0b6e3c5e-6f0c-4be8-9d4e--a7f4a3f1d55"};
+    static const char *const yes[] = {"0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d55",
+                                      "00000000-0000-0000-0000-000000000000",
+                                      "ffffffff-ffff-ffff-ffff-ffffffffffff"};
+    uint8_t bytes[UUID_BYTES];
+    char text[UUID_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(no); i++) {
+        assert_false(uuid_read(no[i], bytes));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+        assert_true(uuid_read(yes[i], bytes));
+        uuid_format(bytes, text);
+        assert_string_equal(yes[i], text);
+    }
+    assert_true(uuid_read("0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d55 and more", bytes));
+    assert_int_equal(0x0b, bytes[0]);
+    assert_int_equal(0x55, bytes[15]);
+}
+
 UNIT_MAIN(str)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(str_buf__appends__stay_terminated),
+        cmocka_unit_test(uuid_read__texts__those_of_the_api_server),
         cmocka_unit_test(str_predicates__null_and_edges__as_documented),
         cmocka_unit_test(str_trim__blanks__both_sets),
         cmocka_unit_test(str_split__separators__like_go),

@@ -127,7 +127,7 @@ static void refused__next_try_fails_too__led_back(void **state)
     struct stand *r = replacing(TT_QUOTA);
     const char *last = NULL;
     assert_string_equal(stand_story(r), "ensure demo/web");
-    assert_int_equal(1, count_kept(r, &last));
+    assert_int_equal(2, count_kept(r, &last)); /* before, and that it was refused */
     assert_false(takes_off(last));
     fake_provider_forget(r->provider);
     answer(r, TT_QUOTA);
@@ -140,7 +140,7 @@ static void refused__next_try_fails_too__led_back(void **state)
     assert_int_equal(as_edited.flags & TT_ITEM_FORMER, 0);
     assert_string_equal(as_before.affinity, "");
     assert_int_equal(as_before.flags & TT_ITEM_FORMER, TT_ITEM_FORMER);
-    assert_int_equal(1, count_kept(r, &last));
+    assert_false(takes_off(last));
     stand_free(r);
 }
 
@@ -161,6 +161,111 @@ static void led_back__with_another_address__status_has_it(void **state)
     }
     assert_int_equal(told, 1);
     stand_free(r);
+}
+
+#define SPARED "thing a thing stands, and is not taken down"
+
+static uint32_t flags_of(struct stand *r, size_t i)
+{
+    return fake_provider_call(r->provider, TT_VERB_ENSURE, i).flags & TT_ITEM_SPARE;
+}
+
+/* Answers as the driver does: a plan that would take something down is not carried out. */
+static void try_again(struct stand *r, int64_t after_ms)
+{
+    fake_provider_forget(r->provider);
+    r->provider->plan_operations = 0;
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_IN_USE, SPARED, 0, false});
+    stand_advance(r, after_ms);
+}
+
+/* The provider is asked to spare what works until half an hour is over, and the owner reads why and
+ * until when; the next refusal doubles it. */
+static void refused_for_good__spared_for_a_while__then_tried_and_spared_longer(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    const char *last = NULL;
+    assert_int_equal(2, count_kept(r, &last));
+    assert_non_null(strstr(last, "\\\"tries\\\":1"));
+    assert_non_null(strstr(last, "\"reason\":\"Refused\""));
+    assert_non_null(
+        strstr(stand_events(r), "no; what works is not taken down for it again before "));
+    for (int i = 0; i < 5; i++) {
+        try_again(r, 300000);
+        assert_int_equal(flags_of(r, 0), TT_ITEM_SPARE);
+        assert_int_equal(2, count_kept(r, &last));
+    }
+    assert_null(strstr(stand_events(r), SPARED));
+    fake_provider_forget(r->provider);
+    r->provider->plan_operations = 1;
+    answer(r, TT_QUOTA);
+    stand_advance(r, 301000);
+    assert_int_equal(flags_of(r, 0), 0);
+    assert_int_equal(3, count_kept(r, &last));
+    assert_non_null(strstr(last, "\\\"tries\\\":2"));
+    for (int i = 0; i < 11; i++) {
+        try_again(r, 300000);
+        assert_int_equal(flags_of(r, 0), TT_ITEM_SPARE);
+    }
+    stand_free(r);
+}
+
+static void refused_for_good__edited__tried_at_once(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    fake_provider_forget(r->provider);
+    stand_service(r, "web", STICKY ",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]",
+                  "\"generation\":3," STAND_WITH_F, STANDS);
+    stand_run(r);
+    assert_int_equal(flags_of(r, 0), 0);
+    stand_free(r);
+}
+
+/* The cloud did not say no: the usual back-off, and nothing is remembered. */
+static void no_refusal__tried_again_as_usual(void **state)
+{
+    static const int32_t codes[] = {TT_TRANSIENT, TT_THROTTLED};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        struct stand *r = replacing(codes[i]);
+        const char *last = NULL;
+        assert_int_equal(1, count_kept(r, &last));
+        fake_provider_forget(r->provider);
+        stand_advance(r, 60000);
+        assert_int_equal(flags_of(r, 0), 0);
+        stand_free(r);
+    }
+}
+
+/* Another process goes by what the Service says, for the wish that was refused alone. */
+static void new_process__refused_before__spared(void **state)
+{
+    (void)state;
+    struct stand *old = replacing(TT_QUOTA);
+    const char *last = NULL;
+    assert_int_equal(2, count_kept(old, &last));
+    struct arena *a = arena_new();
+    char *message = arena_strdup(a, strstr(last, "\"message\":\""));
+    message[strstr(message, "}}\"") + 3 - message] = '\0';
+    const char *status = arena_printf(a,
+                                      STANDS ",\"conditions\":[{\"type\":\"" TYPE "\",\"status\":"
+                                             "\"True\",\"reason\":\"Refused\",%s}]",
+                                      message);
+    struct stand *r = new_stand();
+    stand_service(r, "web", STICKY, EDITED, status);
+    stand_run(r);
+    assert_int_equal(flags_of(r, 0), TT_ITEM_SPARE);
+    stand_free(r);
+    r = new_stand();
+    stand_service(r, "web", STAND_LB, EDITED, status);
+    stand_run(r);
+    assert_int_equal(flags_of(r, 0), 0);
+    stand_free(r);
+    stand_free(old);
+    arena_free(a);
 }
 
 /* A process that died in between: what the Service says is all that is known. */
@@ -249,6 +354,10 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(refused__next_try_fails_too__led_back),
         cmocka_unit_test(led_back__with_another_address__status_has_it),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
+        cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
+        cmocka_unit_test(refused_for_good__edited__tried_at_once),
+        cmocka_unit_test(no_refusal__tried_again_as_usual),
+        cmocka_unit_test(new_process__refused_before__spared),
         cmocka_unit_test(new_process__ensured__taken_off),
         cmocka_unit_test(new_process__text_of_somebody_else__not_led_back),
         cmocka_unit_test(new_process__not_called_for__not_led_back),

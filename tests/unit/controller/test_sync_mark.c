@@ -263,6 +263,48 @@ static void refused__finalizer_goes_on_alone(void **state)
     stand_free(r);
 }
 
+static void refuse_status(void *arg, struct fake_provider *p, const struct tt_call *call,
+                          const struct tt_item *item)
+{
+    struct stand *r = arg;
+    (void)p;
+    (void)call;
+    (void)item;
+    if (r->provider->during != NULL) {
+        r->provider->during = NULL; /* of the first ensure */
+        stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+        stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+    }
+}
+
+/* Address and mark are refused together, and the mark alone, too: a mark that names no address
+ * would count for nothing once the status has one. */
+static void made__mark_refused_beside_the_status__follows_alone(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(0, 1, &flags); /* the finalizer comes before the call */
+    (void)state;
+    r->provider->during = refuse_status;
+    r->provider->during_arg = r;
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(4, stand_patches(r));
+    has(r, 0, MARK "}");
+    has(r, 1, "\"ingress\"");
+    has(r, 2, MARKED);
+    has(r, 3, "\"ingress\"");
+    assert_null(strstr(stand_patch(r, 3), KEY));
+    stand_service(r, "web", STAND_LB, NOTED(MARK), STAND_STATUS(IP));
+    stand_advance(r, 60000);
+    assert_int_equal(5, stand_patches(r));
+    has(r, 4, MARKED);
+    assert_null(strstr(stand_patch(r, 4), "\"ingress\""));
+    stand_service(r, "web", STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_add(r, "web", TT_REASON_SPEC);
+    stand_advance(r, 600000);
+    assert_int_equal(5, stand_patches(r));
+    stand_free(r);
+}
+
 /* A copy that another controller's finalizer does not show is none of ours to mark: a
  * provider of an older ABI. */
 static void older_provider__no_mark(void **state)
@@ -342,6 +384,7 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(taken_over__address_changes__no_mark),
         cmocka_unit_test(load_balancer_goes__mark_goes_with_the_finalizer),
         cmocka_unit_test(refused__finalizer_goes_on_alone),
+        cmocka_unit_test(made__mark_refused_beside_the_status__follows_alone),
         cmocka_unit_test(older_provider__no_mark),
         cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
         cmocka_unit_test(status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark),

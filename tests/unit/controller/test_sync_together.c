@@ -177,7 +177,7 @@ static void note_deadline(void *arg, struct fake_provider *p, const struct tt_ca
     *left_ms = call->deadline_ms - p->host->now_ms(p->host->ctx);
 }
 
-/* An operation that hangs does not keep the others of its call from being edited for half an hour. */
+/* One operation that hangs does not keep the others of its call from edits for half an hour. */
 static void nodes__several_services__the_call_has_five_minutes(void **state)
 {
     struct stand *r = stand_of_three();

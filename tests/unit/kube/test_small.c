@@ -57,10 +57,40 @@ static uint64_t random_of(struct filling *f)
     return hash_bytes(f->seed, &f->n, sizeof f->n);
 }
 
+#define UID "0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d55"
+
+/* Texts that have a form of their own, and some that look like those. */
+static const char *const special[] = {
+    UID,
+    UID " 10.64.0.1",
+    UID UID,
+    "0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d5",
+    "0B6E3C5E-6F0C-4BE8-9D4E-0A7F4A3F1D55",
+    "00000000-0000-0000-0000-000000000000",
+    "f00dbabe-0000-4000-8000-0000000000ff",
+    "f00dbabe-0000-4000-8000-0000000000ff ",
+    "0.0.0.0",
+    "255.255.255.255",
+    "10.1.2.3",
+    "10.1.2.3/32",
+    "010.1.2.3",
+    "10.1.2",
+    "2001:db8::1",
+    "::ffff:10.1.2.3",
+    "default",
+    "default/",
+    "defaul",
+    "default/web",
+    "web",
+};
+
 /* Short and long, empty, equal ones and ends of others, bytes that look like numbers. */
 static const char *random_text(struct filling *f)
 {
     uint64_t r = random_of(f);
+    if (r % 4 == 1) {
+        return special[random_of(f) % ARRAY_LEN(special)];
+    }
     char *text = arena_calloc(f->a, 1, 700);
     size_t len = r % 7 == 0 ? 600 : r % 5;
     for (size_t i = 0; i < len; i++) {
@@ -201,7 +231,9 @@ static void kube_small_read__random_objects__equal(void **state)
         slice.service = slice.service == NULL ? "" : slice.service;
         struct kube_object o = {.kind = KUBE_SERVICE,
                                 .key = "default/web",
-                                .uid = "u",
+                                .uid = seed % 3 == 0   ? "u"
+                                       : seed % 3 == 1 ? UID
+                                                       : "",
                                 .resource_version = "7",
                                 .service = &service};
         (void)assert_comes_back(&o, &small_service);

@@ -56,7 +56,7 @@ static void reconcile__no_permission_or_no_answer__all_stands(void **state)
     }
 }
 
-/* What the cloud has against the contents of the former one says nothing about the new one. */
+/* An objection to the contents of the former one says nothing about the new one. */
 static void reconcile__other_refusals__no_reason_to_stop(void **state)
 {
     static const struct {

@@ -165,6 +165,24 @@ static void reconcile__led_back__nothing_that_stands_goes(void **state)
     fixture_done(f);
 }
 
+/* The replacement was refused a while ago: what works is not taken down for it, the rest is
+ * done. */
+static void reconcile__spared__nothing_that_works_goes(void **state)
+{
+    struct fixture *f = old_stands(*state, "E");
+    f->items[0].flags = TT_ITEM_SPARE;
+    assert_code(fixture_drive(f, false), TT_IN_USE);
+    assert_trace(f, "facts · observe main · plan main");
+    assert_string_equal(str_buf_text(&f->cloud), ";old/a;");
+    assert_string_equal(f->results[0].text, "in-use: thing old/a stands, and is not taken down");
+    fixture_done(f);
+    f = fixture_new(*state, "E");
+    f->items[0].flags = TT_ITEM_SPARE;
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_string_equal(str_buf_text(&f->cloud), ";main/a;");
+    fixture_done(f);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -184,6 +202,7 @@ UNIT_MAIN(driver_undo)
         lb_test(reconcile__two_services__only_the_failed_one_gets_back),
         lb_test(reconcile__cancelled__nothing_is_put_back),
         lb_test(reconcile__led_back__nothing_that_stands_goes),
+        lb_test(reconcile__spared__nothing_that_works_goes),
     };
     return cmocka_run_group_tests_name("driver-undo", tests, group_setup, NULL);
 }

@@ -157,6 +157,92 @@ static void text__too_long__none(void **state)
     arena_free(a);
 }
 
+static const struct former_refusal refusal = {
+    .wish = 0x7f3a0000000000ffULL,
+    .until_us = INT64_C(1796000400000000),
+    .tries = 3,
+    .code = ERR_QUOTA,
+    .why = "quota \"RULES\"; the former rule was put back",
+};
+
+static void check_refusal(const struct former_refusal *r)
+{
+    assert_true(r->wish == refusal.wish);
+    assert_true(r->until_us == refusal.until_us);
+    assert_int_equal(r->tries, 3);
+    assert_int_equal(r->code, ERR_QUOTA);
+    assert_string_equal(r->why, refusal.why);
+}
+
+/* The former wishes stay readable beside it, and a later refusal takes its place. */
+static void refused__written_and_read__beside_the_former_wishes(void **state)
+{
+    struct arena *a = arena_new();
+    struct tt_service was = former(), is = now();
+    struct former_refusal r, first = refusal;
+    (void)state;
+    const char *text = former_text(a, &scope, &was);
+    assert_false(former_refusal_read(a, text, &r));
+    first.tries = 2;
+    const char *once = former_text_refused(a, text, &first);
+    const char *twice = former_text_refused(a, once, &refusal);
+    check(former_read(a, &scope, &is, twice));
+    assert_true(former_refusal_read(a, twice, &r));
+    check_refusal(&r);
+    assert_int_equal(strlen(once), strlen(twice));
+    arena_free(a);
+}
+
+/* A process that does not know the former wishes remembers for itself alone. */
+static void refused__no_former_wishes__read_but_leads_nobody_back(void **state)
+{
+    struct arena *a = arena_new();
+    struct tt_service is = now();
+    struct former_refusal r;
+    (void)state;
+    const char *text = former_text_refused(a, NULL, &refusal);
+    assert_true(former_refusal_read(a, text, &r));
+    check_refusal(&r);
+    assert_null(former_read(a, &scope, &is, text));
+    assert_null(former_text_refused(a, "anything", &refusal));
+    arena_free(a);
+}
+
+static void refused__no_such_message__false(void **state)
+{
+    static const char *const rows[] = {
+        NULL,
+        "True",
+        PREFIX "{}",
+        PREFIX "{\"refused\":1}",
+        PREFIX "{\"refused\":{\"wish\":\"0\",\"until\":\"2026-11-29T20:15:00Z\","
+               "\"code\":\"quota\"}}",
+        PREFIX "{\"refused\":{\"wish\":\"1f\",\"until\":\"soon\",\"code\":\"quota\"}}",
+        PREFIX "{\"refused\":{\"wish\":\"1f\",\"until\":\"2026-11-29T20:15:00Z\","
+               "\"code\":\"ok\"}}",
+        PREFIX "{\"refused\":{\"wish\":\"1f\",\"until\":\"2026-11-29T20:15:00Z\"}}",
+    };
+    struct arena *a = arena_new();
+    struct former_refusal r;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (former_refusal_read(a, rows[i], &r)) {
+            fail_msg("row %zu was read: %s", i, rows[i]);
+        }
+    }
+    arena_free(a);
+}
+
+static void spared__the_failure_is_known_again(void **state)
+{
+    struct err err = ERR_INIT;
+    (void)state;
+    assert_int_equal(lb_spare(&err, "listener", "web"), ERR_IN_USE);
+    assert_true(lb_is_spared(&err));
+    (void)err_set(&err, ERR_IN_USE, "address 203.0.113.9 is in use");
+    assert_false(lb_is_spared(&err));
+}
+
 UNIT_MAIN(former_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +250,10 @@ UNIT_MAIN(former_rules)
         cmocka_unit_test(read__no_such_message__null),
         cmocka_unit_test(read__odd_members__left_out),
         cmocka_unit_test(text__too_long__none),
+        cmocka_unit_test(refused__written_and_read__beside_the_former_wishes),
+        cmocka_unit_test(refused__no_former_wishes__read_but_leads_nobody_back),
+        cmocka_unit_test(refused__no_such_message__false),
+        cmocka_unit_test(spared__the_failure_is_known_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -585,10 +585,10 @@ static void take_result(struct flow_kit *k, const struct tt_item *item, struct k
 static void reconcile(struct flow_kit *k, const struct tt_batch *batch)
 {
     atomic_store(&k->stop, false);
-    if (k->conflicts) {
-        assert_int_equal(pthread_create(&k->mover, NULL, move, k), 0);
-    }
+    assert_true(!k->conflicts || pthread_create(&k->mover, NULL, move, k) == 0);
+    size_t before = k->work == NULL ? 0 : k->work();
     (void)tt_local_provider.reconcile_batch(k->p, &k->call, batch);
+    k->worked += k->work == NULL ? 0 : k->work() - before;
     if (k->conflicts) {
         atomic_store(&k->stop, true);
         assert_int_equal(pthread_join(k->mover, NULL), 0);

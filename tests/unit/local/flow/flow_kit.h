@@ -129,7 +129,9 @@ struct flow_kit {
     size_t n_services;
     const struct tt_service *snapshot[KIT_SERVICES];
     uint32_t n_snapshot;
+    size_t (*work)(void); /* counts what the test wants to know of; NULL: nothing is counted */
     /* what came of it */
+    size_t worked; /* by `work`, within the provider's calls */
     unsigned writes;
     uint64_t requests;  /* of the kernel, all APIs, at the last look */
     uint32_t changes;   /* of all plans since the last look */

@@ -107,6 +107,8 @@ static void add_word(struct arena *a, struct parts *x, const char *word)
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "scheduler\": \"%s\"", value);
     } else if (str_has_prefix(word, "drain=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "drain-timeout\": \"%s\"", value);
+    } else if (str_eq(word, "ignore")) {
+        str_appendf(&x->notes, ", \"" LOCAL_PREFIX "ignore\": \"true\"");
     } else if (str_eq(word, "move")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "move\": \"true\"");
     } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "pool=") ||

@@ -242,6 +242,12 @@ static const struct row {
     {"no ctnetlink: a Service goes all the same, and that is logged once",
      "foreign ctnetlink off; svc d/a; svc d/b; idle; delete d/a; sync; delete d/b; sync; state",
      "log(" LOCAL_CT_NONE ") "},
+    {"A39 served, then to be left alone: all of it goes, and then nothing is done",
+     "svc d/a; idle; svc d/a ignore; sync; state; status d/a; writes; sync; writes; svc d/a; idle; "
+     "state",
+     "d/a= writes(8) d/a!implemented-elsewhere(annotation local.trimtab.io/ignore says so) "
+     "writes(0) "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
     {"L18", "svc d/a; idle; delete d/a; refuse auth 5; sync; state; well; sync; state",
      "d/a!auth(source ranges 10.0.0.0:80/tcp: refused by a test) 10.0.0.0[d/a] 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},

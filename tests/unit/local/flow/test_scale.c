@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scale.c: requests to the kernel do not depend on the number of Services: one change needs
- * the same ones among few and among many, and a restart over Services in order writes nothing.
+/* test_scale.c: requests to the kernel and allocations do not depend on the number of Services: one
+ * change needs the same ones among few and among many, and a restart over Services in order writes
+ * nothing.
  * tests/bench/bench_local.py measures the same on a real kernel. */
 #include "tests/unit/local/flow/flow_kit.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,11 +113,79 @@ static void local_flow__many__each_service_keeps_one_string(void **state)
     flow_kit_end(&k);
 }
 
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+static atomic_size_t allocations;
+
+static size_t count_allocations(void)
+{
+    return atomic_load(&allocations);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+/* In place of the C library's; a sanitizer has its own. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+void *malloc(size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_realloc(p, size);
+}
+#endif
+
+/* How often the provider allocates for the script's syncs, the second time. */
+static size_t allocated_among(unsigned n, const char *script)
+{
+    static struct flow_kit k;
+
+    flow_kit_begin(&k);
+    (void)flow_kit_run(&k, arena_printf(k.a, "pool [10.0.4.0/22]; many %u; idle", n));
+    (void)flow_kit_run(&k, "svc d/s001 ranges=192.0.2.0/24; sync d/s001; svc d/s001; sync d/s001");
+    k.watching = false; /* the kit reads all of its kernel after writes */
+    k.work = count_allocations;
+    k.worked = 0;
+    (void)flow_kit_run(&k, script);
+    size_t worked = k.worked;
+    flow_kit_end(&k);
+    return worked;
+}
+
+static void local_flow__one_change__allocates_no_more_often_among_many(void **state)
+{
+    static const char *const changes[] = {
+        "svc d/s001 ranges=192.0.2.0/24; sync d/s001", "svc d/s001 ports=80/TCP/30082; sync d/s001",
+        "sync d/s001", /* nothing to do */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        size_t few = allocated_among(sizes[0], changes[i]);
+        size_t many = allocated_among(sizes[1], changes[i]);
+        print_message("# %s: %zu allocations, among many %zu\n", changes[i], few, many);
+        assert_in_range(many, 0, few); /* arrays of few may have to grow */
+    }
+}
+
 UNIT_MAIN(scale)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(local_flow__one_change__needs_the_same_requests_among_many),
         cmocka_unit_test(local_flow__one_change_of_ipvs__needs_the_same_requests_among_many),
+        cmocka_unit_test(local_flow__one_change__allocates_no_more_often_among_many),
         cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
         cmocka_unit_test(local_flow__many__each_service_keeps_one_string),
     };

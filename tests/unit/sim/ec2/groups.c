@@ -11,6 +11,7 @@
 #define GROUP     "&GroupId={nodes}"
 #define AUTHORIZE "Action=AuthorizeSecurityGroupIngress" GROUP
 #define REVOKE    "Action=RevokeSecurityGroupIngress" GROUP
+#define ANEW      "Action=UpdateSecurityGroupRuleDescriptionsIngress" GROUP
 #define PORTS(n, protocol, from, to)                                                               \
     "&IpPermissions." n ".IpProtocol=" protocol "&IpPermissions." n ".FromPort=" from              \
     "&IpPermissions." n ".ToPort=" to
@@ -174,6 +175,25 @@ static void authorize__prefix_list_of_the_world__counts_with_its_size(void **sta
     ec2_refused(t, "the list fills it",
                 AUTHORIZE PORTS("1", "tcp", "80", "80") CIDR("1", "1", "11.0.0.0/8"),
                 "RulesPerSecurityGroupLimitExceeded", NULL);
+    ec2_test_stop(t);
+}
+
+/* Nothing else of the rule changes, and others beside it stay. */
+static void descriptions__change_in_place__of_rules_that_are_there(void **state)
+{
+    (void)state;
+    struct ec2_test *t = ec2_test_start();
+    ec2_must(t, AUTHORIZE PORTS("1", "tcp", "80", "80") CIDR("1", "1", "10.0.0.0/8")
+                    TEXT("1", "1", "one") CIDR("1", "2", "11.0.0.0/8"));
+    ec2_must(t, ANEW PORTS("1", "tcp", "80", "80") CIDR("1", "1", "10.0.0.0/8")
+                    TEXT("1", "1", "another"));
+    ec2_must(t, DESCRIBE FILTER("1", "ip-permission.cidr", "10.0.0.0/8"));
+    assert_int_equal(ec2_len(t, "SecurityGroups.0.IpPermissions"), 1);
+    assert_int_equal(ec2_len(t, "SecurityGroups.0.IpPermissions.0.IpRanges"), 2);
+    assert_non_null(strstr(ec2_json(t, "SecurityGroups.0.IpPermissions"),
+                           "\"CidrIp\":\"10.0.0.0/8\",\"Description\":\"another\""));
+    ec2_refused(t, "no such rule", ANEW PORTS("1", "tcp", "81", "81") CIDR("1", "1", "10.0.0.0/8"),
+                "InvalidPermission.NotFound", NULL);
     ec2_test_stop(t);
 }
 
@@ -426,6 +446,7 @@ UNIT_MAIN(groups)
         cmocka_unit_test(authorize__host_bits__are_cleared),
         cmocka_unit_test(authorize__single_form__is_one_rule),
         cmocka_unit_test(authorize__prefix_list_of_the_world__counts_with_its_size),
+        cmocka_unit_test(descriptions__change_in_place__of_rules_that_are_there),
         cmocka_unit_test(revoke__last_source__takes_the_permission_along),
         cmocka_unit_test(revoke__by_rule_id__removes_that_rule),
         cmocka_unit_test(revoke__missing_rule_in_a_default_vpc__is_only_reported),
