@@ -268,7 +268,7 @@ static void gce_neg_plan_make__somebody_elses__nothing_is_done(void **state)
     struct gce_neg_one items[] = {one(a, "zone1", NULL, "a"), one(a, "zone2", "b", "c")};
     struct gce_neg_plan n = plan_of(a, items, 2);
     items[1].foreign = true;
-    assert_non_null(strstr(made(a, &n), "k8s2-x in zone zone2 is somebody else's"));
+    assert_non_null(strstr(made(a, &n), "k8s2-x in zone zone2 belongs to another program"));
     items[1].foreign = false;
     ((struct gce_neg *)items[1].seen)->type = "GCE_VM_IP_PORT";
     assert_non_null(strstr(made(a, &n), "belongs to another program (type GCE_VM_IP_PORT"));

@@ -252,7 +252,8 @@ static void refusals_of_ipvs__become_sentences(void **state)
         {LOCAL_IPVS_SET_SERVICE, ENOENT, ERR_INVALID,
          "scheduler mh is not available in this kernel (module ip_vs_mh): modprobe ip_vs_mh "
          "(CONFIG_IP_VS_MH)"},
-        {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT,
+         "another program changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_SET_DEST, ENOENT, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_ADD_DEST, ESRCH, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_DEL_DEST, ENOENT, ERR_OK, ""}, /* L19 */
