@@ -7,8 +7,8 @@
 
 #include "common/base/arena.h"
 #include "common/base/hash.h"
-#include "common/base/keep.h"
 #include "common/base/intern_internal.h"
+#include "common/base/keep.h"
 #include "common/base/limits.h"
 #include "common/base/lock.h"
 

@@ -500,8 +500,8 @@ static void on_call(void *arg, const struct sim_call *call)
 
 static bool is_announcement(const char *effect)
 {
-    static const char *const words[] = {"interrupted", "Traffic stops", "answers nobody",
-                                        "nobody is served"};
+    static const char *const words[] = {"interrupted", "Traffic stops", "does not answer until",
+                                        "no client is served"};
     bool is = false;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         is = is || strstr(effect, words[i]) != NULL;

@@ -232,7 +232,7 @@ def test_l03__all_checks_fail_and_fail_open_is_off__closed_and_told(c):
         c.serve("web")
         c.until("it is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
         SERVERS.sick.update(world.NODES)
-        told(c, "web", "NoTargets", "health checks of all targets fail; nobody is served (failOpen: false)")
+        told(c, "web", "NoTargets", "health checks of all targets fail; no client is served (failOpen: false)")
         c.until("it is closed", lambda: world.tcp(FIRST, 80) == "refused")
         SERVERS.sick.clear()
         c.until("it is served again", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
