@@ -364,7 +364,7 @@ def test_delete__asks_on_a_terminal_and_refuses_without_one():
         c.drop_services(lambda name: name == "ext-local")
         _, found, _ = c.orphans()
         done = c.cli("orphans", "--delete")
-        assert done.returncode == 1 and "pass --yes to go without" in done.stderr, done
+        assert done.returncode == 1 and "pass --yes to skip the question" in done.stderr, done
         assert c.mutations() == {}, c.mutations()
         for answer, status, text in (("7777\n", 1, "nothing has been deleted"),
                                      (f"{len(found)}\n", 0, f"No orphans are left: {len(found)} deleted.")):
