@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of bench.py about the provider local with many Services: load, one change, restart, memory.
 
-    bench_local.py SIM TRIMTAB [made] [N…]  a table of load, restart and change with so many Services (20000); made: and of their making
+    bench_local.py SIM TRIMTAB [made] [N…]  a table of load, restart and change with N Services (20000); made: of their creation, too
     bench_local.py SIM TRIMTAB ROW N        prints the row's figures as JSON; bench.py calls it
 
 Runs itself in namespaces of its own (unshare -Urnm), as any user: one link that the addresses are announced on, four nodes whose

@@ -48,7 +48,7 @@ static int compare_full(struct trial *t, const char *want)
                                world_difference(t->s.a, reach, now)));
     }
     if (strstr(rig_log(t->s.rig), "Error syncing service") == NULL) {
-        report(t, "E4: in a full cloud it ends otherwise, and nobody is told");
+        report(t, "E4: in a full cloud it ends otherwise, and no error says so");
     }
     rc = empty_out(t);
     if (rc == ERR_OK) {

@@ -25,7 +25,7 @@ if PYTHON != sys.executable and os.path.exists(PYTHON):
     os.execv(PYTHON, [PYTHON, *sys.argv])
 try:
     import boto3
-    import moto
+    import moto.server
 except ImportError:
     boto3 = None
 import moto_scenarios as scenarios  # noqa: E402  pylint: disable=wrong-import-position
@@ -35,7 +35,7 @@ from moto_world import Cluster  # noqa: E402  pylint: disable=wrong-import-posit
 # moto has added some of too many tags when it refuses them (row 31 of docs/spec/aws.md §10.4).
 SOME_TAGS = re.compile(r"^/classic <web>/tags/k\d+: None")
 PROGRAMS = sys.argv[1:3]
-MOTO_SERVER = os.path.join(os.path.dirname(sys.executable), "moto_server")
+MOTO_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "moto_server.py")
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
 LIMITS = {
     "NLB create, first, 2 ports": (14, 14), "NLB create, further, 1 port": (8, 8), "NLB no change": (6, 7),
@@ -128,7 +128,7 @@ def account(t, mode, chosen, table):
 
 
 def main():
-    if boto3 is None or not os.path.exists(MOTO_SERVER):
+    if boto3 is None:
         return tap.skip("moto and boto3 are not installed (pip install 'moto[server]' boto3)")
     print(f"# moto {moto.__version__}, boto3 {boto3.__version__}")
     t, table = tap.Report(), []

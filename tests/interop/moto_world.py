@@ -108,7 +108,7 @@ class Moto:
 
     def __init__(self, program):
         env = {"PATH": os.environ["PATH"], "MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
-        self.process = subprocess.Popen([program, "-H", "127.0.0.1", "-p", "0"], stdout=subprocess.DEVNULL,
+        self.process = subprocess.Popen([sys.executable, program, "-H", "127.0.0.1", "-p", "0"], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, env=env)
         self.url, self.last = None, []
         for line in self.process.stderr:

@@ -42,7 +42,7 @@ struct azure_lb_result {
 struct json_object *azure_lb_new(struct arena *a, const struct azure_config *c, const char *name);
 /* No frontend is left: the balancer itself is to go (6.11). */
 bool azure_lb_is_orphan(struct json_object *lb);
-/* May so many frontends and rules more be beyond what Azure allows?  `lb` NULL: of a new one;
+/* These numbers of further frontends and rules may exceed a limit of Azure.  `lb` NULL: a new one;
  * `rules_per_nic` as above. */
 bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
                        size_t rules, size_t rules_per_nic);

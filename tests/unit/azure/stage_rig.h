@@ -61,7 +61,7 @@ struct stage_rig {
     const struct lb_plan *plan;
     /* faults */
     const char *fail;    /* the write of the document of that name fails */
-    unsigned fail_after; /* so many of them go well before */
+    unsigned fail_after; /* the number of writes that succeed first */
     unsigned fail_times; /* so many times */
     int fail_code;       /* with that code */
     const char *fail_message;

@@ -121,16 +121,23 @@ static void unreadable_address__of_what_stands_with_a_wiped_status__is_passed_ov
     }
 }
 
-/* Both are open as long as the balancer is not written. */
-static void floating_ip__balancer_refused_once__is_served_as_before(void **state)
+/* A Service that was served at node ports asks for floating IP; nothing is written for that yet. */
+static struct rig_service *back_to_floating_ip(struct stage_rig *r)
 {
-    struct stage_rig *r = *state;
     stage_rig_two_balancers(r);
     stage_rig_add_node(r, "vm-0", "10.0.1.0");
     struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
     stage_rig_run(r);
     web->annotations = NULL;
     web->verb = TT_VERB_ENSURE;
+    return web;
+}
+
+/* Both are open as long as the balancer is not written. */
+static void floating_ip__balancer_refused_once__is_served_as_before(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = back_to_floating_ip(r);
     r->fail = "lb1";
     r->fail_times = 1;
     r->fail_code = ERR_TRANSIENT;
@@ -192,12 +199,7 @@ static void floating_ip__balancer_refused__shuts_again_what_the_edit_let_in(void
 static void floating_ip__second_write_of_the_group_refused__stays_open(void **state)
 {
     struct stage_rig *r = *state;
-    stage_rig_two_balancers(r);
-    stage_rig_add_node(r, "vm-0", "10.0.1.0");
-    struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
-    stage_rig_run(r);
-    web->annotations = NULL;
-    web->verb = TT_VERB_ENSURE;
+    struct rig_service *web = back_to_floating_ip(r);
     r->fail = "nsg";
     r->fail_after = 1;
     r->fail_times = 1;

@@ -83,7 +83,7 @@ static void place(struct kit *k, size_t most)
 /* "a b|c": names in the order of the plan; a bar ends a wave. */
 static const char *shown(struct kit *k)
 {
-    struct str_buf b = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     for (size_t i = 0; i < k->plan.n_ops; i++) {
         const struct lb_op *op = &k->plan.ops[i];
         str_appendf(&b, "%s%s", i == 0 ? "" : op->parallel ? " " : "|", op->name);

@@ -123,7 +123,13 @@ static size_t count_allocations(void)
     return atomic_load(&allocations);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if !defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
+    defined(__GLIBC__)
 /* In place of the C library's; a sanitizer has its own. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
