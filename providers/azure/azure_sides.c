@@ -147,7 +147,7 @@ static const char *blank_list(struct arena *a, const struct azure_service *s)
     return NULL;
 }
 
-/* Addresses that a deny rule of ours keeps everybody out from. */
+/* Addresses that a deny rule of ours closes to all clients. */
 static struct str_set denied(struct azure_sync *y)
 {
     struct azure_nsg group;
@@ -184,7 +184,7 @@ static bool is_denied(struct azure_sync *y, const struct azure_service *s,
     return false;
 }
 
-/* The Service as upstream reads it, to whom a blank list is one wrong item: it denies all. */
+/* The Service as upstream reads it, to which a blank list is one wrong item: it denies all. */
 static const struct azure_service *as_denied(struct azure_sync *y, const struct azure_service *s,
                                              const struct str_set *addresses)
 {
