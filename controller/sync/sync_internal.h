@@ -4,7 +4,7 @@
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a
  * Service says of its load balancer; sync_drift.c looks whether another program changed something;
  * sync_left.c Services that went while no controller ran; sync_findings.c wishes without effect,
- * and that nobody is served; sync_unreadable.c Services and endpoints that cannot be read;
+ * and that no client is served; sync_unreadable.c Services and endpoints that cannot be read;
  * sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down
  * in vain, and sync_spare.c does not let it be taken down again at once; sync_kube.c patches;
  * sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the

@@ -198,12 +198,13 @@ static void tell_denied(struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_host *host = y->p->host;
     if (!y->s->planning && it->item->in->verb == TT_VERB_ENSURE) {
-        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAllowedIPRanges",
-                    arena_printf(y->s->a,
-                                 "annotation " AZURE_ANNOTATION_PREFIX
-                                 "%s is blank: nobody is let in, as the Go controller has left it; "
-                                 "take it off to let everybody in",
-                                 blank_list(y->s->a, it->service)));
+        host->event(
+            host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAllowedIPRanges",
+            arena_printf(y->s->a,
+                         "annotation " AZURE_ANNOTATION_PREFIX
+                         "%s is blank: no client is let in, as the Go controller has left it; "
+                         "remove it to let all clients in",
+                         blank_list(y->s->a, it->service)));
     }
 }
 

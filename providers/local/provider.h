@@ -31,7 +31,7 @@ struct local_round {
 #define LOCAL_SECOND_MISSING                                                                       \
     "no address of the second family is free; one is added as soon as there is"
 #define LOCAL_PORTS_SHARED                                                                         \
-    "other Services are at the address under another key; nobody else may join"
+    "other Services are at the address under another key; no other Service may join"
 
 struct local_provider {
     struct arena *a; /* configuration */
