@@ -19,7 +19,7 @@
  *     RULE      forwarding rules: from here on there is traffic
  *     ALLOW     traffic firewalls whose address was not known before
  *     DENY      deny firewalls: never before the traffic is allowed
- *     DROP      what nobody uses any more; its firewalls follow in
+ *     DROP      what nothing uses any more; its firewalls follow in
  *     AFTER     the phase after it
  *     RELEASE   the held address is given back (finally)
  *
@@ -75,8 +75,8 @@ void bs_keep(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, cons
 /* An operation that is noted, to be completed; valid until the next one is noted. */
 struct lb_op *bs_op(struct bs_emit *e, int handle);
 struct bs_pending *bs_pending_of(struct bs_emit *e, int handle);
-/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be somebody
- * else's to delete. */
+/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be the host
+ * project's to delete. */
 int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name,
               const char *why);
 /* Operations of another planner, from a plan of its own that is not sealed: each goes into the
