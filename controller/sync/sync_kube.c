@@ -183,9 +183,9 @@ static const char *annotation_now(const struct sync_item *item, const char *key)
     return svc_annotation(item->svc, key);
 }
 
-/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a
+/* Names only the provider's own keys: what another program wrote meanwhile stays.  What goes with a
  * finalizer (`lets_go`) is named in any case: the last sync may have written it after this one's
- * view of the Service, and nobody would take it back. */
+ * view of the Service, and nothing would take it back. */
 static const char *annotations_body(const struct sync_item *item, bool lets_go)
 {
     const struct tt_result *r = item->result;
@@ -246,14 +246,14 @@ static void add(struct writes *w, const char *body, const char *what)
 
 #define NEXT_MARK "failed to update the mark of what trimtab makes"
 
-/* A mark that somebody does not allow keeps nothing else from being written. */
+/* A mark that a policy does not allow keeps nothing else from being written. */
 static void add_mark(struct writes *w, const char *body)
 {
     add(w, body, NULL);
 }
 
-/* The same of a Service whose mark the server has taken before: then nobody forbids it, and it is
- * tried again. */
+/* The same of a Service whose mark the server has taken before: then no policy forbids it, and it
+ * is tried again. */
 static void add_next_mark(struct writes *w, const struct sync_item *item, const char *body)
 {
     add(w, body, item->marked != MARK_NONE ? NEXT_MARK : NULL);

@@ -207,7 +207,7 @@ static int facts(struct lb_sync *s, struct err *err)
 /* ---- stage 1: what it had -------------------------------------------------------------------- */
 
 /* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
- * whom to wait for. */
+ * what to wait for. */
 static bool deletes_pool(const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);

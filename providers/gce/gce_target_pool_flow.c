@@ -8,7 +8,7 @@
  *           Service
  *
  * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds
- * out for whom to wait. */
+ * out what to wait for. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"

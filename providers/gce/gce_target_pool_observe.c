@@ -230,7 +230,7 @@ static int read_wave(struct look *l, struct err *err)
     return rc;
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no
+/* Before the cluster's id is chosen (only a plan comes that far) its shared check has no
  * name to ask for. */
 static bool may_exist(const struct slot *slot)
 {
@@ -364,7 +364,7 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
 }
 
 /* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before
- * it may make what is missing (gce_op_wrote): then nobody needs to be alone any more. */
+ * it may make what is missing (gce_op_wrote): then no Service needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -406,9 +406,10 @@ static bool node_check_may_be_there(const struct look *l)
     return false;
 }
 
-/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the
- * pool apart while another deletes the check: that would be refused, and nobody would try again.
- * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
+/* After the cloud was read, by a Service that does not want the check.  If its pool has the check,
+ * it must not take the pool apart while another deletes the check: that would be refused, and not
+ * tried again.  If it finds only a leftover, it does not wait for a Service that is at it just
+ * now. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
     const struct gce_tp_observed *o = &l->t->o;
@@ -625,7 +626,7 @@ static int observe_main(struct look *l, struct err *err)
             return rc;
         }
         if (answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_enough(l)) {
-            return ERR_OK; /* this one or somebody else has just listed */
+            return ERR_OK; /* this one or another caller has just listed */
         }
     }
     return observe_cloud(l, err);

@@ -2,10 +2,10 @@
 /* gce_target_pool_others.c: what of other Services' load balancers matters to this one
  * (gce_target_pool_others.h).
  *
- * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them
- * away, or raises the firewall's priority, must know that nobody else is hurt: from the Services
- * themselves, and from the cloud by name, because a list may be incomplete.  Decides nothing: the
- * plan does.  Runs in the thread of the sync. */
+ * The health check of policy Cluster and the firewall that lets it in are shared.  A plan that
+ * takes them away, or raises the firewall's priority, must know that no other Service is hurt:
+ * from the Services themselves, and from the cloud by name, because a list may be incomplete.
+ * Decides nothing: the plan does.  Runs in the thread of the sync. */
 #include "providers/gce/gce_target_pool_others.h"
 
 #include "common/base/str.h"

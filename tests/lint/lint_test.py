@@ -42,6 +42,8 @@ CASES = [
                                              "sim/b.c": HEAD + "static int b(void)\n{\n    return busy();\n}\n"}, None),
     ("comments", "a reader who is told", {"sim/a.c": HEAD + "/* The owner is\n * told. */\nint x_value(void);\n"}, "say who returns"),
     ("comments", "an event that reports", {"sim/a.c": HEAD + "/* An event reports it. */\nint x_value(void);\n"}, None),
+    ("comments", "a person for a program", {"sim/a.c": HEAD + "/* Kept until somebody asks. */\nint x_value(void);\n"}, "that acts"),
+    ("comments", "a person in a quoted text", {"sim/a.c": HEAD + "/* The text \"serves nobody\". */\nint x_value(void);\n"}, None),
     ("scripts", "a docstring that opens with What", {"tests/x.py": "def f():\n    \"\"\"What it is.\"\"\"\n"}, "name the subject"),
     ("scripts", "a module's docstring that opens with Who", {"tests/x.py": "\"\"\"Who it is.\"\"\"\n"}, "name the subject"),
     ("scripts", "a comment of a build file", {"tests/meson.build": "# What it is.\nx = 1\n"}, "name the subject"),

@@ -2,7 +2,7 @@
 /* aws_node_groups_plan.c: rules in the security groups of nodes, so that a load balancer reaches
  * them.
  *
- * These groups are everybody's: each Service of the cluster has rules in them, and people have
+ * These groups are shared: each Service of the cluster has rules in them, and people have
  * theirs.  A Service's planner touches only rules that it can prove to be its own: for a classic
  * balancer the one rule "all traffic from its main group", for an NLB rules with the balancer's
  * name in the description.  What other Services need stays even so: `other_mains` (several classic
@@ -219,7 +219,7 @@ static struct lb_value main_group(const struct aws_planning *p, const struct aws
     return ordered.n > 0 ? LB_VALUE(ordered.items[0]) : LB_VALUE(NULL);
 }
 
-/* Those of the balancer's groups that it will not have: ours to delete, or nobody's. */
+/* Those of the balancer's groups that it will not have: ours to delete, or without owner. */
 static struct str_set groups_that_leave(const struct aws_planning *p,
                                         const struct aws_classic_want *want, struct lb_value own)
 {

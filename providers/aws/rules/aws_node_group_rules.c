@@ -69,7 +69,7 @@ static bool lets_everybody_in(const struct aws_nlb_node_want *w)
     return w->client_cidrs.n == 1 && str_eq(w->client_cidrs.items[0], "0.0.0.0/0");
 }
 
-/* Everybody may reach what is probed of this port anyway.  `port`: health_port(). */
+/* All clients may reach what is probed of this port anyway.  `port`: health_port(). */
 static bool is_open(const struct aws_nlb_node_want *w, const struct aws_nlb_port *of, int32_t port)
 {
     return lets_everybody_in(w) && clients_of(w, of).tcp && (port == 0 || of->node_port == port);

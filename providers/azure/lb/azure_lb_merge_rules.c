@@ -207,7 +207,7 @@ static struct json_object *renewed(struct json_object *old, struct json_object *
     return o;
 }
 
-/* Owned elements that nobody expects go; expected ones that are missing come. */
+/* Owned elements that are not expected go; expected ones that are missing come. */
 static bool merge(struct arena *a, const struct azure_merge *m, const struct kind *k,
                   const struct expected *e, struct json_object *lb)
 {

@@ -416,8 +416,8 @@ static struct azure_nsg_shared needed_at(const struct batch *b, const struct str
     return s;
 }
 
-/* Floating IP was switched on, a node port changed, while nobody looked or under another
- * controller: such a rule names nobody.  A group that only was taken over is not written
+/* Floating IP was switched on, a node port changed, while no controller ran or under another
+ * one: such a rule has no owner.  A group that only was taken over is not written
  * for its sake. */
 static void close_nodes(struct batch *b)
 {

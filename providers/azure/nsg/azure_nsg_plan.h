@@ -66,7 +66,7 @@ struct azure_nsg_input {
     const struct azure_nsg_standing *standing;
     size_t n_standing;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
-    /* an edit sends traffic past the nodes' rules: what nobody needs there goes */
+    /* an edit sends traffic past the nodes' rules: unneeded ones there go */
     bool closes_nodes;
     /* rules of releases before 1.29 go also where nothing else is to be written */
     bool repair_adopted;

@@ -19,7 +19,7 @@
  *     RULE      forwarding rules: from here on there is traffic
  *     ALLOW     traffic firewalls whose address was not known before
  *     DENY      deny firewalls: never before the traffic is allowed
- *     DROP      what nobody uses any more; its firewalls follow in
+ *     DROP      what nothing uses any more; its firewalls follow in
  *     AFTER     the phase after it
  *     RELEASE   the held address is given back (finally)
  *

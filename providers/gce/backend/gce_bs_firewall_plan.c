@@ -4,7 +4,7 @@
  *
  * Three things must never happen: a deny firewall above the one that allows (so deny comes last,
  * goes first, and waits for the change of allow), a firewall without target tags (it would open
- * every machine of the network), and an empty list of sources (the cloud reads it as "everybody").
+ * every machine of the network), and an empty list of sources (the cloud reads it as all clients).
  * Where a family has no range left, its firewall goes.  A firewall of another network cannot be
  * patched: it is made again.  Long names of two Services can be the same (gce-l4.md §2.5 N27): what
  * another Service's description is on is not touched.
@@ -255,8 +255,8 @@ static bool narrows(const struct bs_ensure *n, const struct gce_firewall *is,
     return !opens_to_all(n->e.a, want) && !str_set_eq(&now, &then);
 }
 
-/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would.  The
- * one that upstream opens in this case stays as it was found until the Service is edited, or
+/* A family whose ranges were all dropped lets no client in; a firewall of an earlier spec would.
+ * The one that upstream opens in this case stays as it was found until the Service is edited, or
  * --repair-adopted says so (docs/deviations.md). */
 static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
 {
@@ -285,7 +285,7 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
                                  : "spec.ipFamilies changed");
 }
 
-/* Lowering allow to the priority of a deny firewall that stays would shut everybody out. */
+/* Lowering allow to the priority of a deny firewall that stays would shut all clients out. */
 static struct gce_firewall above_deny(const struct bs_ensure *n, const struct bs_side *s)
 {
     struct gce_firewall f = s->d->firewall;

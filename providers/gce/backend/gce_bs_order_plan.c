@@ -14,8 +14,8 @@
  *     one that changes                   the same, and the rules that must not refer to it
  *                                        meanwhile; where it gets another check, the firewall that
  *                                        lets it in, and of policy Local, which only nodes with
- *                                        pods pass, the members that join: nobody may lose all
- *                                        nodes for want of them
+ *                                        pods pass, the members that join: no balancer may lose
+ *                                        all nodes for want of them
  *     a forwarding rule that goes        all that its replacement needs to serve at once
  *     a forwarding rule that comes       its backend service, its address, the rule that it
  *                                        replaces
@@ -110,7 +110,7 @@ static unsigned role_of(const struct gce_pending *one)
     }
 }
 
-/* One that lets nobody in who may come goes at once, and so does that of a balancer that goes; else
+/* One that lets no wanted client in goes at once, and so does that of a balancer that goes; else
  * the rule goes before. */
 static unsigned wall_off_waits_for(enum bs_phase phase)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_rules_plan.c: forwarding rules of one family, and the address that they share.
  *
- * What a rule is can hardly be changed: it is deleted and made again, and its address would go to
- * somebody else in between.  So the address is held before a rule goes that has it, and where two
+ * What a rule is can hardly be changed: it is deleted and made again, and its address could go to
+ * another user in between.  So the address is held before a rule goes that has it, and where two
  * rules are to share a new one; the first rule of a load balancer takes its address from the cloud
  * without holding (docs/deviations.md).  Global access, and the tier of an internal rule, are
  * patched in place.
@@ -36,7 +36,7 @@ static const char *scheme_of(const struct gce_rule *r)
     return str_is_empty(r->scheme) ? "EXTERNAL" : r->scheme;
 }
 
-/* A rule of a target pool, or one with another backend service, is somebody else's matter. */
+/* A rule of a target pool, or one with another backend service, is not this plan's matter. */
 static bool leads_here(const struct bs_ensure *n, const struct gce_rule *r)
 {
     return !str_is_empty(r->backend_service) &&

@@ -3,11 +3,11 @@
  * is refused (plan.h, lb_undo).
  *
  * A rule goes before its replacement comes.  Should that one be refused, three things are put back:
- * the rule as it was read; the ports of the traffic firewall, without which the rule serves nobody;
- * and the backend service's protocol, without which the cloud does not take the rule.  Source
- * ranges stay as the Service has them now: a refused edit lets in no more clients than it asks for.
- * A rule of another scheme is not put back, because its backend service has gone, and with it its
- * address.  Pure. */
+ * the rule as it was read; the ports of the traffic firewall, without which the rule serves no
+ * client; and the backend service's protocol, without which the cloud does not take the rule.
+ * Source ranges stay as the Service has them now: a refused edit lets in no more clients than it
+ * asks for.  A rule of another scheme is not put back, because its backend service has gone, and
+ * with it its address.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"

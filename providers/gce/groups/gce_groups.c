@@ -203,7 +203,7 @@ struct zone_state {
     struct gce_strs remove;
 };
 
-/* A VM that Google refused to take is not offered again at once: everybody would run into
+/* A VM that Google refused to take is not offered again at once: every Service would run into
  * the same refusal. */
 static struct gce_strs without_refused(struct gce_groups *g, struct arena *a, const char *zone,
                                        const struct gce_strs *names)
@@ -293,7 +293,7 @@ static bool is_done(struct gce_groups *g, struct arena *a, const char *group,
     return true;
 }
 
-/* Somebody who came later has changed them, and what they hold is known. */
+/* A later Service has changed them, and what they hold is known. */
 static bool is_newer_than(struct turn *t, struct arena *a, const char *group,
                           const struct gce_groups_want *want)
 {
@@ -369,7 +369,7 @@ struct emit {
     struct lb_plan *plan;
     const char *key;
     const char *group;
-    struct turn *t; /* NULL: nobody's turn is needed */
+    struct turn *t; /* NULL: no turn is needed */
     bool wave_open;
 };
 
@@ -457,7 +457,7 @@ void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *pl
             change(&e, want->zones[i].zone, &zones[i].remove, false);
         }
     }
-    /* Behind the removals: a group that is full takes nobody. */
+    /* Behind the removals: a group that is full takes no VM. */
     e.wave_open = false;
     for (size_t i = 0; i < want->n; i++) {
         if (zones[i].known) {

@@ -43,7 +43,7 @@ struct gce_tp_facts {
     const char *const *check_sources; /* from where health checks come */
     size_t n_check_sources;
     struct str_set node_tags; /* configured ones; empty: computed */
-    bool on_xpn;              /* Shared VPC: firewalls may be somebody else's to change */
+    bool on_xpn;              /* Shared VPC: firewalls may be the host project's to change */
     bool rbs_default;
     bool deny_firewall;
     bool deny_cleanup;
@@ -60,7 +60,7 @@ struct gce_tp_input {
     bool tags_known;     /* they were looked for; a plan without them is not carried out */
     struct err tags_err;
     bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
-    bool node_check_is_orphan;   /* nobody wants it and no other pool refers to it */
+    bool node_check_is_orphan;   /* no Service wants it and no other pool refers to it */
     bool others_have_deny;       /* a deny firewall of another Service still stands */
     /* DELETE: the Service gets another kind; what is of that one already stays */
     bool changes_kind;

@@ -27,7 +27,7 @@ struct gce_emit {
     struct lb_plan *p;
     const char *key;            /* of the Service */
     const struct tt_call *call; /* for reports */
-    /* Shared VPC: the project whose firewalls may be somebody else's to change; else NULL */
+    /* Shared VPC: the project whose firewalls another team may have to change; else NULL */
     const char *host_project;
     struct lb_drafts drafts; /* of struct gce_pending */
 };
@@ -38,8 +38,8 @@ void gce_emit_init(struct gce_emit *e, struct lb_plan *p, const char *key,
 int gce_emit(struct gce_emit *e, int phase, struct lb_op op, struct gce_op arg);
 /* The resource is as it should be. */
 void gce_emit_keep(struct gce_emit *e, int phase, enum gce_collection c, const char *name);
-/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be somebody
- * else's to delete. */
+/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be the host
+ * project's to delete. */
 int gce_emit_delete(struct gce_emit *e, int phase, struct gce_op arg, const char *why);
 /* Notes an operation as it is: another planner's. */
 int gce_emit_foreign(struct gce_emit *e, int phase, struct lb_op op);

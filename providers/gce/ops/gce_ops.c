@@ -5,7 +5,7 @@
  *                               ▲   │ a member is gone, or there already
  *                               └───┘ the rest is sent again
  *
- * What is refused means here: somebody else wrote meanwhile (CONFLICT: look and plan again), the
+ * A refusal means here: another program wrote meanwhile (CONFLICT: look and plan again), the
  * Service asks for what cannot be (INVALID, in upstream's words: gce_ops_refusals.c), or the
  * cloud's own error.  Two things are never sent: a firewall without target tags, which would open
  * every machine of the network, and a PUT over a backend service of which only the members that the

@@ -19,11 +19,11 @@ struct gce_cloud;
  *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the
  *             fingerprint is outdated (412): look and plan again.  A delete of something in use
  *             stays IN_USE
- *   EXISTS    an address is to be held that somebody has reserved already, under whatever name: it
+ *   EXISTS    an address is to be held that is reserved already, under whatever name: it
  *             cannot be lost; "value" is that address
  *   INVALID   the owner must fix it (gce_ops_refusals.h)
- *   BUG       the planner's: a firewall without target tags, a late member whose value nobody
- *             knows */
+ *   BUG       the planner's: a firewall without target tags, a late member whose value is
+ *             unknown */
 /* Stands in a planner's texts for a value that is known only when the operation begins. */
 #define GCE_LATER "@later@"
 /* A member of the body that is put in when the operation begins, in place of what the planner

@@ -2,7 +2,7 @@
 /* gce_ops_remember.c: the effects of a write on the snapshot (gce_ops.h).
  *
  * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing
- * that anybody compares (health checks, backend services).  Everything else that was touched is
+ * that trimtab compares (health checks, backend services).  Everything else that was touched is
  * forgotten, so that the next sync reads it. */
 #include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/ops/gce_ops.h"

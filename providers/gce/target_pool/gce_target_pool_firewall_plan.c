@@ -144,8 +144,8 @@ static struct lb_diff changed_fields(const struct tp_ensure *n, const struct fir
     return diff;
 }
 
-/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its
- * ranges, because an edit that is refused must not let more clients in than it asks for. */
+/* The former rule serves no client that the nodes do not let in: with it its ports come back.  Not
+ * its ranges, because an edit that is refused must not let more clients in than it asks for. */
 static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
                                           const struct gce_firewall *want)
 {

@@ -10,7 +10,7 @@
  *     a firewall that lets in           the deny firewall that goes, so that deny never wins over
  *                                       allow
  *     a pool, its members               what was done to the pool before; its check
- *     another check in a pool           the same, and the firewall that lets the check in: nobody
+ *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
  *     a forwarding rule                 its pool with all members
  *     the deny firewall                 all that lets in
@@ -87,7 +87,7 @@ static unsigned role_of(const struct gce_names *names, const struct gce_pending 
     }
 }
 
-/* Whom an operation of the role waits for, among those before it. */
+/* The operations that one of the role waits for, among those before it. */
 static unsigned waits_for(unsigned role)
 {
     switch (role) {

@@ -3,13 +3,13 @@
  *
  * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
  * where does the address come?), then in this order; the table in gce_target_pool_order_plan.c says
- * who waits for whom
+ * which operation waits for which
  *     A  what must be gone first: a held address that cannot be used, a deny rule that goes
  *     B  the address is held ∥ health check ∥ firewalls whose address is known
  *     C  firewalls whose address was just reserved ∥ pool, its check, its members
  *     D  - rule (critical), - pool, + pool, where they must be made again
  *     E  + rule: from here on the load balancer is complete
- *     F  deny rule; the check that nobody uses any more, then its firewall
+ *     F  deny rule; the check that nothing uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
  * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource
  * on its way out.  The driver looks and plans again, and keeps what is really there.
@@ -403,8 +403,8 @@ static void plan_rule(struct tp_ensure *n)
 
 /* ---- what is used no more -------------------------------------------------------------------- */
 
-/* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use"
- * is fine). */
+/* From Cluster to Local: the shared check goes when no other Service wants it (§4.7; refused "in
+ * use" is fine). */
 static void plan_drop_node_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
@@ -463,7 +463,7 @@ static void plan_first(struct tp_ensure *n)
     if (!n->d->want_deny && e->facts->deny_cleanup && o->has_deny == GCE_PRESENT) {
         int deny = tp_delete(e, GCE_FIREWALLS, n->d->names.deny_firewall,
                              "the deny firewall is switched off");
-        gce_emit_at(&e->out, deny)->arg->command = NULL; /* nobody is shut out by it */
+        gce_emit_at(&e->out, deny)->arg->command = NULL; /* it shuts no client out */
     }
     tp_next_wave(e);
 }
