@@ -82,7 +82,7 @@ void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
 /* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL:
  * it does not. */
 void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules);
-/* Somebody else changes IPVS; a change that the kernel refuses ends the test. */
+/* Another program changes IPVS; a change that the kernel refuses ends the test. */
 void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);
 /* Connections that a destination has now. */
 void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,

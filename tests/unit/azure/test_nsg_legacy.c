@@ -119,7 +119,7 @@ static void legacy__shared_address__stays_for_the_other_service(void **state)
 
 /* 9.5: `web` has an address of its own and one that it shares with `other`, which needs port 443
  * there.  The rule has only the shared one, so what is split off must not open 443 at the address
- * that nobody ever let anyone in to. */
+ * that was never open. */
 static void split__only_addresses_that_the_rule_had(void **state)
 {
     struct arena *a = *state;
