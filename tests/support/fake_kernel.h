@@ -85,6 +85,9 @@ void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules);
 /* Another program changes IPVS; a change that the kernel refuses ends the test. */
 void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);
 /* Connections that a destination has now. */
+/* How often packets under way were waited for since the last call; and what that says from now on
+ * (an enum err_code). */
+unsigned fake_kernel_settles(struct local_kernel *k, int code);
 void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,
                         const struct ip_addr *dest, uint32_t n);
 /* All of IPVS without a step: for invariants. */

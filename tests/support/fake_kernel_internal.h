@@ -60,6 +60,8 @@ struct fake_kernel {
     /* Changes by others, as watch() and heard() tell them. */
     bool watching, others;
     bool no_ctnetlink;
+    unsigned settles;
+    int settle_code;
     struct local_event *events;
     size_t n_events;
 };

@@ -97,6 +97,15 @@ int local_ipvs_daemons(struct local_ipvs *x, struct local_ipvs_daemon ret[LOCAL_
 int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
                              struct err *err);
 
+/* --- packets under way (settle.c) ------------------------------------------------------------- */
+
+/* Of a kernel of this release ("6.1.0-57-cloud-amd64"); one that cannot be read: false.  Pure. */
+bool local_settle_is_needed(const char *release);
+struct local_settler;
+struct local_settler *local_settler_new(void);
+void local_settler_free(struct local_settler *s);
+int local_settle(struct local_settler *s, const char *release, struct err *err);
+
 /* --- connections, sysctls --------------------------------------------------------------------- */
 
 int local_ct_delete(struct local_nl *nl, const struct local_connection *gone, size_t n,

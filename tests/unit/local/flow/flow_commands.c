@@ -152,6 +152,10 @@ static bool look_command(struct flow_kit *k, char **w, size_t n)
 
     if (str_eq(w[0], "state")) {
         str_append(&k->out, flow_kit_state(k));
+    } else if (str_eq(w[0], "settles")) { /* "no": the kernel refuses from now on */
+        bool no = n > 1 && str_eq(w[1], "no");
+        str_appendf(&k->out, "settles(%u) ",
+                    fake_kernel_settles(k->kernel, no ? ERR_INVALID : ERR_OK));
     } else if (str_eq(w[0], "writes")) {
         str_appendf(&k->out, "writes(%u) ", k->writes);
         k->writes = 0;
