@@ -14,10 +14,6 @@
 /* Returns the command to run by hand; NULL: no steps by hand are known. */
 static const char *command_of(const struct lb_op *op)
 {
-    if (gce_flow_is_target_pools(op)) {
-        const struct gce_tp_op *arg = op->arg;
-        return arg->ret_command != NULL ? *arg->ret_command : NULL;
-    }
     const struct gce_op *arg = op->arg;
     return arg->command == NULL || arg->ret_value == NULL ? arg->command : *arg->ret_value;
 }

@@ -14,6 +14,7 @@
 #include "providers/gce/gce_target_pool_others.h"
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/model/gce_links.h"
+#include "providers/gce/ops/gce_snapshot_list.h"
 
 #include <string.h>
 
@@ -363,7 +364,7 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
 }
 
 /* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before
- * it may make what is missing (gce_tp_wrote): then no Service needs to be alone any more. */
+ * it may make what is missing (gce_op_wrote): then no Service needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -553,7 +554,10 @@ static int fill_if_worth(struct look *l, bool answered, struct err *err)
         return ERR_OK;
     }
     l->listed_now = true;
-    return gce_tp_fill(&l->p->cloud, s->http, s->call, &s->reads, err);
+    int rc =
+        gce_snapshot_list(&l->p->cloud, GCE_KINDS_TARGET_POOL, s->http, s->call, &s->reads, err);
+    gce_snapshot_filled(snapshot);
+    return rc;
 }
 
 static int observe_offline(struct look *l, struct err *err)

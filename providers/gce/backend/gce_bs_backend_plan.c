@@ -207,7 +207,7 @@ static int emit_write(struct bs_emit *e, const struct gce_bservice *is,
                             .fields = diff.fields, .n_fields = diff.n);
     return bs_emit(
         e, BS_BACKEND, op,
-        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_UPDATE, .body = bs_own(e->a, body)});
+        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_UPDATE, .body = gce_own(e->a, body)});
 }
 
 void bs_write_backends(struct bs_emit *e, const struct gce_bservice *is,
@@ -236,7 +236,7 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
               .note = arena_printf(e->a, "affinity %s", want->affinity));
     return bs_emit(
         e, BS_BACKEND, op,
-        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = bs_own(e->a, body)});
+        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = gce_own(e->a, body)});
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
@@ -346,7 +346,7 @@ void bs_plan_backend(struct bs_ensure *n)
         bool same = is_equal(n, &because);
         at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
         if (at >= 0) {
-            struct bs_pending *one = bs_pending_of(&n->e, at);
+            struct gce_pending *one = bs_pending_of(&n->e, at);
             one->draft.op.undo = bs_undo_backend(n);
             one->turns = !checks_with(n, d->check.name);
             one->needs_members = one->turns && !d->check_shared;

@@ -57,7 +57,7 @@ void bs_plan_check(struct bs_ensure *n)
                   .note = note, .shared = n->d->check_shared);
         (void)bs_emit(
             e, BS_PREPARE, op,
-            (struct gce_op){.c = c, .verb = GCE_INSERT, .body = bs_own(e->a, gce_hc_body(want))});
+            (struct gce_op){.c = c, .verb = GCE_INSERT, .body = gce_own(e->a, gce_hc_body(want))});
         return;
     }
     if (!gce_hc_needs_update(is, want, &because)) {
@@ -73,7 +73,7 @@ void bs_plan_check(struct bs_ensure *n)
               .shared = n->d->check_shared, .fields = diff.fields, .n_fields = diff.n);
     (void)bs_emit(
         e, BS_PREPARE, op,
-        (struct gce_op){.c = c, .verb = GCE_UPDATE, .body = bs_own(e->a, gce_hc_body(&then))});
+        (struct gce_op){.c = c, .verb = GCE_UPDATE, .body = gce_own(e->a, gce_hc_body(&then))});
 }
 
 /* The firewall of the shared check stands above deny rules of all Services, so it is not lowered

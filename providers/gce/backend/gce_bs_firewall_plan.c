@@ -16,7 +16,6 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_firewall_diff.h"
-#include "providers/gce/model/gce_gcloud.h"
 
 #include <string.h>
 
@@ -135,14 +134,15 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
 }
 
 /* Members of the body that depend on the rule's address. */
-static void put_late(const struct bs_ensure *n, const struct bs_firewall *w, struct gce_op *arg)
+static void put_late(const struct bs_ensure *n, const struct bs_firewall *w,
+                     const struct gce_firewall *full, struct gce_op *arg)
 {
-    const char *text = gce_bs_firewall_for(n->e.a, n->d, w->f, BS_LATER).description;
+    const char *text = full->description;
     bool whole = w->f->denied.n > 0 && str_has_suffix(w->f->name, "-ipv6");
     arg->late[arg->n_late++] = (struct gce_op_late){
         .member = "destinationRanges", .value = w->ip, .suffix = whole ? GCE_BS_PREFIX_V6 : NULL};
-    if (strstr(text, BS_LATER) != NULL) { /* the old kind's description names the address */
-        arg->late[arg->n_late++] = bs_late_text(n->e.a, "description", text, w->ip);
+    if (strstr(text, GCE_LATER) != NULL) { /* the old kind's description names the address */
+        arg->late[arg->n_late++] = gce_late_text(n->e.a, "description", text, w->ip);
     }
 }
 
@@ -155,15 +155,15 @@ static struct gce_op op_of(const struct bs_ensure *n, const struct bs_firewall *
     bool clears = !create && !late && want->destinations.n == 0 && is->destinations.n > 0;
     struct gce_op arg = {.c = GCE_FIREWALLS,
                          .verb = create ? GCE_INSERT : GCE_PATCH,
-                         .body = bs_own(a, gce_firewall_body(want, clears))};
+                         .body = gce_own(a, gce_firewall_body(want, clears))};
+    struct gce_firewall told = *want;
     if (late) {
-        put_late(n, w, &arg);
+        const struct gce_firewall full = gce_bs_firewall_for(a, n->d, w->f, GCE_LATER);
+        put_late(n, w, &full, &arg);
+        told.description = full.description;
+        told.destinations = full.destinations;
     }
-    if (n->e.f->on_xpn) {
-        arg.command = gce_gcloud_firewall(a, create ? GCE_GCLOUD_CREATE : GCE_GCLOUD_UPDATE, want,
-                                          n->e.f->network_project);
-        arg.ret_value = ARENA_NEW(a, const char *);
-    }
+    gce_emit_by_hand(&n->e.out, &arg, &told);
     return arg;
 }
 

@@ -51,7 +51,7 @@ void gce_op_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outc
     }
     if (is_gone(arg, outcome, err)) {
         gce_snapshot_put(cloud->snapshot, &key, NULL);
-    } else if (outcome == LB_DONE && arg->members) {
+    } else if (outcome == LB_DONE && arg->members && arg->c != GCE_POOLS) {
         forget_size(cloud, &key);
     } else if (outcome == LB_DONE && is_firewall_known(arg)) {
         _cleanup_(json_putp) struct json_object *made = gce_firewall_as_made(arg->body);
