@@ -40,7 +40,7 @@ static const struct sysctl sysctls[] = {
     {"net.ipv4.conf." LINK ".rp_filter", DR | TUNNEL, 0, 0,
      "packets of clients may be dropped where their way back is another one"},
     {"net.ipv4.conf." LINK ".arp_ignore", NFT | IPVS, 0, 0,
-     "the kernel does not answer ARP for addresses that are held"},
+     "the kernel does not answer ARP for addresses that are held, trimtab does while it runs"},
     {"net.ipv4.conf." LINK ".send_redirects", REWRITES | ONE_ARM, 0, 0,
      "clients on the network of their targets are told to send past this machine"},
     {"net.ipv4.vs.run_estimation", IPVS | MANY, 0, 0,
@@ -157,8 +157,8 @@ static void look_at_held(struct local_provider *p)
     say(p, TT_LOG_WARNING, "lease", n <= HELD_MANY ? NULL : text);
 }
 
-/* At most one link has addresses of IPv4: clients come in where their packets go out to targets, and
- * the kernel tells them of a way that is shorter. */
+/* One link alone has addresses of IPv4: clients come in where their packets go out to targets, and
+ * the kernel tells them of a shorter way. */
 static bool has_one_arm(struct local_provider *p)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();

@@ -173,7 +173,8 @@ static const struct row {
      "net.ipv4.ip_forward 0; pass 2000; pass 600000; sysctl net.ipv4.conf.all.arp_ignore 0; "
      "sysctl net.ipv4.ip_forward 1; pass 600000; sysctl net.ipv4.ip_forward 0; pass 600000",
      "log(net.ipv4.conf.all.arp_ignore is 1: the kernel does not answer ARP for addresses that are "
-     "held (sysctl -w net.ipv4.conf.all.arp_ignore=0)) log(net.ipv4.ip_forward is 0: this machine "
+     "held, trimtab does while it runs (sysctl -w net.ipv4.conf.all.arp_ignore=0)) "
+     "log(net.ipv4.ip_forward is 0: this machine "
      "forwards nothing (sysctl -w net.ipv4.ip_forward=1)) log(net.ipv4.ip_forward is 0: this "
      "machine forwards nothing (sysctl -w net.ipv4.ip_forward=1)) "},
     {"F12 sysctls of one link",
@@ -182,7 +183,7 @@ static const struct row {
      "net.ipv4.conf.eth0.arp_ignore 0; pass 600000",
      "log(net.ipv4.conf.eth0.arp_ignore is 2: the kernel does not answer ARP for addresses that "
      "are "
-     "held (sysctl -w net.ipv4.conf.eth0.arp_ignore=0)) "},
+     "held, trimtab does while it runs (sysctl -w net.ipv4.conf.eth0.arp_ignore=0)) "},
     {"redirects, where clients and targets are on one network",
      "director; svc d/a; idle; sysctl net.ipv4.conf.eth0.send_redirects 1; pass 10; sysctl "
      "net.ipv4.conf.eth0.send_redirects 0; pass 600000",
