@@ -577,6 +577,7 @@ static const struct local_kernel_ops ops = {
     .probe_answer = probe_answer,
     .neighbours = fake_neighbours,
     .hear = fake_hear,
+    .respond = fake_respond,
     .ears = fake_ears,
     .connections_delete = fake_connections_delete,
     .sysctl_read = sysctl_read,

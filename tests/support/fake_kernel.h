@@ -72,6 +72,9 @@ void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr,
                            const uint8_t mac[6]);
 /* A frame of another host that claims the address. */
 void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6]);
+/* A host asks where the address is; its requests that were answered so far. */
+void fake_kernel_ask(struct local_kernel *k, const struct ip_addr *addr);
+unsigned fake_kernel_answered(const struct local_kernel *k);
 /* An entry of connection tracking. */
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port);

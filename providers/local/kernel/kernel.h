@@ -335,7 +335,13 @@ struct local_kernel_ops {
      * Listens from the first call on. */
     int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
                 size_t max, size_t *ret_n, struct err *err);
-    /* Sockets that become readable when there may be something to hear. */
+    /* Answers the ARP requests that hosts have sent on the link since the last call, as far as
+     * `mine` says that the address is to be answered for; *ret_n: how many.  Does not block.
+     * Listens from the first call on; `mine` NULL: no more. */
+    int (*respond)(struct local_kernel *k, const struct local_link *link,
+                   bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                   struct err *err);
+    /* Sockets that become readable when there may be something to hear or to answer. */
     size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole

@@ -184,6 +184,13 @@ static int hear(struct local_kernel *k, const struct local_link *link, struct lo
     return local_announcer_hear(real(k)->announcer, link, ret, max, ret_n, err);
 }
 
+static int respond(struct local_kernel *k, const struct local_link *link,
+                   bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                   struct err *err)
+{
+    return local_announcer_respond(real(k)->announcer, link, mine, arg, ret_n, err);
+}
+
 static size_t ears(const struct local_kernel *k, int *ret_fds, size_t max)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
@@ -343,6 +350,7 @@ static const struct local_kernel_ops ops = {
     .probe_answer = probe_answer,
     .neighbours = neighbours,
     .hear = hear,
+    .respond = respond,
     .ears = ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,

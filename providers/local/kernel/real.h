@@ -55,6 +55,9 @@ int local_announcer_answer(struct local_announcer *a, const struct local_link *l
                            struct err *err);
 int local_announcer_hear(struct local_announcer *a, const struct local_link *link,
                          struct local_heard *ret, size_t max, size_t *ret_n, struct err *err);
+int local_announcer_respond(struct local_announcer *a, const struct local_link *link,
+                            bool (*mine)(void *arg, const struct ip_addr *addr), void *arg,
+                            unsigned *ret_n, struct err *err);
 size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max);
 
 /* --- IPVS (ipvs.c) ---------------------------------------------------------------------------- */
