@@ -172,8 +172,8 @@ static int skip_plain_run(struct parser *p)
     }
 }
 
-/* What parse_string() leaves: p->at is somewhere behind the opening quote, and what lies between is
- * plain. */
+/* A string with escapes, with more than ASCII, or that is wrong.  p->at is somewhere behind the
+ * opening quote; all between them is plain. */
 static _noinline_ int parse_odd_string(struct parser *p, size_t start, struct piece *ret)
 {
     size_t from = start + 1;

@@ -21,7 +21,7 @@ struct json_builder {
     bool (*name)(void *arg, const char *text, size_t n, bool in_place);
     /* A string. */
     void (*string)(void *arg, const char *text, size_t n, bool has_nul, bool in_place);
-    /* A number (the text of a DOUBLE is not in place), true, false or null.  Its `name` is not set. */
+    /* A number (a DOUBLE's text is not in place), true, false or null.  Its `name` is not set. */
     void (*scalar)(void *arg, const struct json_view *v);
     void (*open)(void *arg, bool is_object);
     void (*close)(void *arg);

@@ -173,7 +173,7 @@ struct drop {
     uint64_t deepest; /* `kinds` from here on: the stack is full */
     size_t block;     /* the 64 bytes in hand begin here */
     uint64_t ends;    /* of them, those from `i` on at which a string may end */
-    size_t filled;    /* up to here `ahead` says it for other blocks; they come one after the other */
+    size_t filled;    /* up to here `ahead` says it for other blocks */
     uint64_t *ahead;  /* AHEAD */
 };
 
@@ -182,7 +182,7 @@ static inline bool drop_in_array(const struct drop *d)
     return (d->kinds & 1) != 0;
 }
 
-/* What is left of the bytes, less than a block. */
+/* The last bytes, less than a block. */
 static _noinline_ uint64_t drop_tail(const char *p, size_t n)
 {
     char bytes[64] = {0};
@@ -191,8 +191,9 @@ static _noinline_ uint64_t drop_tail(const char *p, size_t n)
 }
 
 /* `ends64` is inlined. */
-static inline __attribute__((always_inline)) size_t
-drop_fill_by(const char *p, size_t n, size_t at, uint64_t *ahead, uint64_t (*ends64)(const char *p))
+static inline __attribute__((always_inline)) size_t drop_fill_by(const char *p, size_t n, size_t at,
+                                                                 uint64_t *ahead,
+                                                                 uint64_t (*ends64)(const char *p))
 {
     size_t end = at + AHEAD * 64;
     for (; at < end && at + 64 <= n; at += 64) {
@@ -237,7 +238,7 @@ static inline size_t drop_end(struct drop *d)
         }
         d->ends = d->ahead[d->block / 64 % AHEAD];
     }
-    size_t at = d->block + (size_t)__builtin_ctzll(d->ends);
+    size_t at = d->block + (unsigned)__builtin_ctzll(d->ends);
     d->ends &= d->ends - 1;
     return at;
 }
@@ -269,11 +270,19 @@ static inline bool drop_strings(struct drop *d)
     return false;
 }
 
+static inline bool is_eight_digits(const char *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    return (w & (w + ones * 6) & ones * 0xf0) == ones * 0x30; /* 0x3a + 6 is 0x40 */
+}
+
 static inline bool drop_scalar(struct drop *d)
 {
-    size_t i = d->i + 1;
-    while (i < d->n && (unsigned)(d->p[i] - '0') < 10) {
-        i++; /* nearly all of them are numbers */
+    size_t i = d->i;
+    while (d->n - i >= 8 && is_eight_digits(d->p + i)) {
+        i += 8; /* nearly all of them are numbers */
     }
     while (i < d->n && is_scalar_byte((unsigned char)d->p[i])) {
         i++;

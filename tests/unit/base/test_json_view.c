@@ -17,8 +17,8 @@
 
 /* --- runs of plain bytes ---------------------------------------------------------------------- */
 
-/* 64 bytes at a time, as this machine does it and as any machine can: each byte at each place, among
- * others that may leak into it. */
+/* 64 bytes at a time, as this machine does it and as any machine can: each byte at each place,
+ * among others that may leak into it. */
 static void plain_run_ends64__every_byte_at_every_place__one_bit_each(void **state)
 {
     static const char others[] = {'a', '"', '!', (char)0xa2, '\0'};
