@@ -472,6 +472,7 @@ int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
         return ERR_OK;
     }
     struct aws_rules stand = rules_that_stand(p, lb_name);
-    const struct aws_nlb_node_want w = {.lb_name = lb_name, .stand = &stand, .keeps_superfluous = true};
+    const struct aws_nlb_node_want w = {
+        .lb_name = lb_name, .stand = &stand, .keeps_superfluous = true};
     return plan_nlb_groups(p, &w, &instances, err);
 }

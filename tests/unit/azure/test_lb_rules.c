@@ -428,11 +428,8 @@ static bool merge(struct arena *a, bool shared, bool want, const char *spec, str
     if (azure_lb_desired(a, &ask, &fragment, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
-    const struct azure_merge m = {.naming = n,
-                                  .service = s,
-                                  .want = want,
-                                  .fragments = &fragment,
-                                  .n_fragments = want};
+    const struct azure_merge m = {
+        .naming = n, .service = s, .want = want, .fragments = &fragment, .n_fragments = want};
     return azure_lb_merge(a, &m, lb);
 }
 
@@ -525,8 +522,9 @@ static void merge__shared_probe__stays_as_long_as_others_use_it(void **state)
     static const struct {
         const char *row, *spec, *refs, *probes;
     } rows[] = {
-        {"no port of ours is probed", PORTS("{\"port\":80,\"protocol\":\"UDP\",\"nodePort\":30080}"),
-         REF("aother-TCP-80"), SHARED_NAME},
+        {"no port of ours is probed",
+         PORTS("{\"port\":80,\"protocol\":\"UDP\",\"nodePort\":30080}"), REF("aother-TCP-80"),
+         SHARED_NAME},
         {"Local, two rules of ours", LOCAL PORTS(TCP80),
          REF("atest1-TCP-80") "," REF("atest1-TCP-81"), "atest1-TCP-34567"},
         {"Local, no rule at all", LOCAL PORTS(TCP80), "", "atest1-TCP-34567"},
