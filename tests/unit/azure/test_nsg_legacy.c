@@ -140,11 +140,6 @@ static void split__only_addresses_that_the_rule_had(void **state)
     same_text("result", nsg_show(a, r.rules),
               "501 Allow Tcp 10.0.0.0/8 > " IP " : 443\n"
               "502 Allow Tcp Internet > 20.1.2.3,20.5.5.5 : 80");
-    in.as_upstream = true; /* the Go controller does open it */
-    r = nsg_plan(a, &in);
-    same_text("upstream's", nsg_show(a, r.rules),
-              "501 Allow Tcp 10.0.0.0/8 > 20.1.2.3,20.5.5.5 : 443\n"
-              "502 Allow Tcp Internet > 20.1.2.3,20.5.5.5 : 80");
 }
 
 UNIT_MAIN(nsg_legacy)
