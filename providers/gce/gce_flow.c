@@ -401,7 +401,10 @@ static bool balancer_needed(const struct lb_sync *s)
 static int balancer_observe(struct lb_sync *s, struct err *err)
 {
     bool fresh = true;
-    (void)err;
+    int rc = gce_flow_groups_are_put_off(s) ? gce_flow_groups_observe(s, err) : ERR_OK;
+    if (rc != ERR_OK) {
+        return rc;
+    }
     gce_flow_read_ahead(s);
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
@@ -439,6 +442,9 @@ static void plan_bs(struct lb_plan *plan, struct lb_item *item)
 static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     (void)err;
+    if (gce_flow_groups_are_put_off(s)) {
+        gce_flow_groups_plan_beside(s, plan);
+    }
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
         if (!gce_flow_is_built(item)) {

@@ -104,6 +104,10 @@ void gce_flow_release_formers(struct lb_item *item);
 bool gce_flow_groups_needed(const struct lb_sync *s);
 int gce_flow_groups_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* Does the balancers' plan carry the operations on groups (gce_groups_put_off())? */
+bool gce_flow_groups_are_put_off(struct lb_sync *s);
+/* Appends them; before the operations of any balancer. */
+void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
 
 /* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,

@@ -302,11 +302,12 @@ static void look_up_tags(struct look *l)
         .prefix = p->config.node_instance_prefix,
         .members = &t->in.members,
     };
-    err_clear(&t->in.tags_err);
+    struct err why = ERR_INIT;
+    t->in.tags_err = NULL;
     t->in.tags_known = true;
-    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &t->in.tags_err) !=
-        ERR_OK) {
+    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &why) != ERR_OK) {
         t->in.tags = (struct str_set){0};
+        t->in.tags_err = arena_memdup(l->s->a, &why, sizeof(why));
     }
 }
 

@@ -96,6 +96,9 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
         for (unsigned k = 0; k < f->m; k++) {
             n += f->slots[k].addr.len != 0;
         }
+        for (unsigned k = 0; k < f->other_m; k++) {
+            n += f->other_slots[k].addr.len != 0;
+        }
     }
     return n;
 }

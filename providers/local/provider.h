@@ -81,6 +81,7 @@ struct local_provider {
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
     bool no_ctnetlink;   /* and that was logged */
+    int settle_told;     /* why packets under way are not waited for, as it was logged last */
     uint64_t subnets;    /* of the interfaces, as they were seen (subnets.c); 0: not yet */
     struct map *told;    /* key of a Service → what others changed, as its owner's event said
                        * (told.c) */

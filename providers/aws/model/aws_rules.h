@@ -173,10 +173,10 @@ struct aws_nlb_node_want {
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
     /* Not NULL: exactly these traffic rules are wanted, whatever ports and ranges say. */
     const struct aws_rules *stand;
-    /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for
-     * probes that have become superfluous, or rules of balancers that are gone (13 rows 1, 24).
-     * ICMP rules are made right all the same. */
-    bool as_upstream;
+    /* The group was only taken over, and no repairs are asked for: where upstream would change no
+     * traffic rule of it, rules for probes that have become superfluous and rules of balancers that
+     * are gone stay (13 rows 1, 24).  ICMP rules are put right all the same. */
+    bool keeps_superfluous;
 };
 /* Changes of one node group: `wanted` when instances of the Service are in it.  Descriptions do not
  * tell rules apart; rules with other descriptions, but those in `left`, are never revoked.

@@ -436,7 +436,7 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
         .n_ports = want->n_ports,
         .mixed = p->naming->options.mixed_protocols,
         .health_port = want->health.port,
-        .as_upstream = !p->repairs,
+        .keeps_superfluous = !p->repairs,
     };
     int rc = subnet_cidrs(p, want, &w.subnet_cidrs, err);
     return rc == ERR_OK ? plan_nlb_groups(p, &w, &want->instances, err) : rc;
@@ -472,6 +472,7 @@ int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
         return ERR_OK;
     }
     struct aws_rules stand = rules_that_stand(p, lb_name);
-    const struct aws_nlb_node_want w = {.lb_name = lb_name, .stand = &stand, .as_upstream = true};
+    const struct aws_nlb_node_want w = {
+        .lb_name = lb_name, .stand = &stand, .keeps_superfluous = true};
     return plan_nlb_groups(p, &w, &instances, err);
 }

@@ -174,8 +174,7 @@ static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct e
         return ERR_OK;
     }
     struct str_set hit = common(a, &r->now.destinations, destinations);
-    struct str_set split_off =
-        c->p->shared.everywhere ? *destinations : common(a, &hit, &c->p->shared.addresses);
+    struct str_set split_off = common(a, &hit, &c->p->shared.addresses);
     r->now.destinations = str_set_minus(a, &r->now.destinations, &hit);
     if (keep.n == 0 || split_off.n == 0) {
         return ERR_OK;

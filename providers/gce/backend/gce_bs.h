@@ -68,7 +68,7 @@ struct gce_bs_input {
     bool adopts;         /* lb_puts_right() says no: what is found may be another program's */
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
     bool tags_known;     /* they were looked for; else firewalls' tags are not compared */
-    struct err tags_err;
+    const struct err *tags_err; /* of the sync's arena; NULL: none */
     struct gce_bs_user_address user_v4;
     struct gce_bs_user_address user_v6;
     /* Rules of another uid that refer to the Service's backend service: an older Service of this

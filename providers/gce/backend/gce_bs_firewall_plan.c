@@ -39,8 +39,8 @@ static int check_tags(const struct gce_bs_input *in, struct err *err)
     if (in->tags.n > 0 || !in->tags_known) {
         return ERR_OK;
     }
-    if (err_is_retryable(in->tags_err.code)) {
-        return err_copy(err, &in->tags_err);
+    if (in->tags_err != NULL && err_is_retryable(in->tags_err->code)) {
+        return err_copy(err, in->tags_err);
     }
     return err_set(
         err, ERR_INVALID,

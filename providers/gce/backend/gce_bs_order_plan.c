@@ -9,7 +9,8 @@
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
  *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
- *     a backend service that is made     its check and its NEGs; the one of its name, or its place,
+ *     a backend service that is made     its check and its NEGs, or the instance groups that stand
+ *                                        before it in the plan; the one of its name, or its place,
  *                                        that goes
  *     one that changes                   the same, and the rules that must not refer to it
  *                                        meanwhile; where it gets another check, the firewall that
@@ -210,16 +211,32 @@ static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
     return false;
 }
 
+static bool is_of_groups(const struct lb_op *op)
+{
+    return str_eq(op->kind, gce_collection_word(GCE_GROUPS));
+}
+
 /* The operations of another planner for the same Service, which stand before these: all of them are
- * over when the first of these begins. */
+ * over when the first of these begins.  But for instance groups, whose order is known. */
 static bool has_others(const struct lb_plan *p, size_t from)
 {
     for (size_t i = 0; i < from; i++) {
-        if (p->ops[i].verb != LB_KEEP && share_an_owner(&p->ops[i], &p->ops[from])) {
+        if (p->ops[i].verb != LB_KEEP && !is_of_groups(&p->ops[i]) &&
+            share_an_owner(&p->ops[i], &p->ops[from])) {
             return true;
         }
     }
     return false;
+}
+
+/* An empty group has no network, and no backend service takes it (gce-l4.md §8.3). */
+static void order_after_groups(struct lb_plan *p, size_t from, const struct gce_pending *one)
+{
+    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN)) != 0; i++) {
+        if (is_of_groups(&p->ops[i]) && share_an_owner(&p->ops[i], &p->ops[one->draft.at])) {
+            lb_plan_after(p, one->draft.at, (int)i);
+        }
+    }
 }
 
 void bs_order(struct lb_plan *p, const struct gce_pending *const *items, size_t n)
@@ -236,6 +253,7 @@ void bs_order(struct lb_plan *p, const struct gce_pending *const *items, size_t 
         }
         if (!barrier && op->finally == LB_FINALLY_NO) {
             order_one(p, items, i, replaces);
+            order_after_groups(p, (size_t)items[0]->draft.at, items[i]);
         }
         barrier = false;
     }

@@ -46,9 +46,20 @@ void gce_groups_free(struct gce_groups *g);
 
 /* As a stage of a flow, the first one (a turn is waited for, which no other lock may be held for):
  * observe lists members only where the mirror does not answer; plan appends the operations:
- * removals and new groups in one wave, additions in the next.  `want` of the sync's nodes. */
+ * removals and new groups in one wave, additions in the next.  `want` of the sync's nodes.
+ *
+ * Before the first Service on groups nothing stands on them, and all of them are to be made.  Then
+ * they need no stage of their own: the operations go into the balancers' plan, beside the address
+ * and the health check, and only backend services wait for them (gce_bs_order_plan.c).  The turn is
+ * kept until they have all gone well. */
 int gce_groups_observe(struct gce_groups *g, struct lb_sync *s, const char *group_name,
                        const struct gce_groups_want *want, struct err *err) _warn_unused_;
+/* Puts the operations off to the balancers' plan, where that may be; false: it may not.  After
+ * gce_groups_observe(). */
+bool gce_groups_put_off(struct gce_groups *g, struct lb_sync *s, const char *group_name,
+                        const struct gce_groups_want *want);
+/* Were they put off, and are not all carried out yet? */
+bool gce_groups_are_put_off(struct gce_groups *g, struct lb_sync *s);
 void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan, const char *key,
                      const char *group_name, const struct gce_groups_want *want);
 /* Before that: where there are groups, also in zones that have no node any more, of which a process

@@ -56,9 +56,9 @@ struct gce_tp_input {
     uint32_t verb;          /* TT_VERB_… */
     const char *cluster_id; /* unknown in an UPDATE: NULL */
     struct gce_members members;
-    struct str_set tags; /* of the firewalls; empty: tags_err says why */
-    bool tags_known;     /* they were looked for; a plan without them is not carried out */
-    struct err tags_err;
+    struct str_set tags;         /* of the firewalls; empty: tags_err says why */
+    bool tags_known;             /* they were looked for; a plan without them is not carried out */
+    const struct err *tags_err;  /* of the sync's arena; NULL: none */
     bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
     bool node_check_is_orphan;   /* no Service wants it and no other pool refers to it */
     bool others_have_deny;       /* a deny firewall of another Service still stands */

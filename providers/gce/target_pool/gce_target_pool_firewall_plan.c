@@ -72,8 +72,8 @@ static int check_tags(const struct tp_ensure *n, struct err *err)
     if (n->e.in->tags.n > 0 || !n->e.in->tags_known) {
         return ERR_OK;
     }
-    if (err_is_retryable(n->e.in->tags_err.code)) {
-        return err_copy(err, &n->e.in->tags_err);
+    if (n->e.in->tags_err != NULL && err_is_retryable(n->e.in->tags_err->code)) {
+        return err_copy(err, n->e.in->tags_err);
     }
     /* Without tags the firewall would open every machine of the network (§7.5, row 9). */
     return err_set(err, ERR_INVALID,

@@ -117,6 +117,7 @@ static struct use *part(struct local_ipam *m, const struct entry *e, const struc
     if (u == NULL || i == u->n_by) {
         return u == NULL || u->n_by > 0 ? NULL : u;
     }
+    ipam_share_parted(m, e, addr);
     if (u->n_by > 2) {
         u->many[i] = u->many[--u->n_by];
     } else if (u->n_by == 2) {
@@ -179,8 +180,9 @@ void ipam_expire(struct local_ipam *m, int64_t now_ms)
     }
 }
 
-static void join(const struct local_ipam *m, struct use *u, struct entry *e)
+static void join(struct local_ipam *m, struct use *u, struct entry *e)
 {
+    ipam_share_joined(m, e, &u->addr);
     if (u->n_by == 0) {
         use_done(m, u);
         u->one = e;
@@ -525,6 +527,7 @@ struct local_ipam *local_ipam_new(const struct local_config *config, struct inte
     m->config = config;
     m->texts = texts;
     index_init(&m->entries, &interned_text_kind);
+    index_init(&m->sharings, &interned_text_kind);
     space_make(&m->space, config);
     m->low = xcalloc(m->space.n + 1, sizeof *m->low);
     for (size_t i = 0; i < m->space.n; i++) {
@@ -547,6 +550,7 @@ void local_ipam_free(struct local_ipam *m)
         ipam_entry_free(m, m->entries.at[i]);
     }
     index_done(&m->entries);
+    ipam_shares_done(m);
     space_done(&m->space);
     free(m->low);
     free(m->order);

@@ -31,6 +31,7 @@
 #define LOCAL_NFT_COMMENT                                                                          \
     "trimtab/local " /* what the table's comment begins with: "trimtab/local DIRECTOR LAYOUT" */
 #define LOCAL_NFT_COMMENT_MAX 128 /* bytes of an element's comment */
+#define LOCAL_SETTLE_MS       500 /* of settle(): some grace periods of a busy machine */
 #define LOCAL_NFT_BATCH                                                                            \
     1000 /* elements of one transaction, as far as one frontend is not torn apart */
 
@@ -281,6 +282,11 @@ struct local_kernel_ops {
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
     int (*nft_remove)(struct local_kernel *k, const char *instance, struct err *err);
+    /* Packets that the kernel had begun to look up are through when this returns ERR_OK.  Between
+     * two transactions: a packet that missed what the first one brought does not miss what
+     * the second one takes away, too.  Waits for LOCAL_SETTLE_MS at most, and not from Linux 6.18
+     * on; no request.  ERR_INVALID: the kernel does not say so; ERR_TRANSIENT: not in time. */
+    int (*settle)(struct local_kernel *k, struct err *err);
 
     int (*links)(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
                  struct err *err);
@@ -329,7 +335,13 @@ struct local_kernel_ops {
      * Listens from the first call on. */
     int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
                 size_t max, size_t *ret_n, struct err *err);
-    /* Sockets that become readable when there may be something to hear. */
+    /* Answers the ARP requests that hosts have sent on the link since the last call, as far as
+     * `mine` says that the address is to be answered for; *ret_n: how many.  Does not block.
+     * Listens from the first call on; `mine` NULL: no more. */
+    int (*respond)(struct local_kernel *k, const struct local_link *link,
+                   bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                   struct err *err);
+    /* Sockets that become readable when there may be something to hear or to answer. */
     size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole

@@ -7,7 +7,8 @@
  *             new and changed frontends
  *   OPEN      who may come, the source address: now the port answers, if the address is held
  *   NARROW    old source ranges go, and those come that overlap them.  Meanwhile the kernel finds
- *             neither, so that the new ones stand in the set ALSO from OPEN on
+ *             neither, so that the new ones stand in the set ALSO from OPEN on.  A frontend leaves
+ *             the map that it was in before FILL
  *   COMPLETE  ranges of the set ALSO go
  *   HOLD      the address becomes this machine's: never without its guard
  *   ANNOUNCE  neighbours and routing daemons hear of it
@@ -20,7 +21,9 @@
  *             drained, in a later plan
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *
- * All operations of a phase are one wave, so that run_many makes one transaction of them. */
+ * All operations of a phase are one wave, so that run_many makes one transaction of them.  Before
+ * NARROW and COMPLETE packets that were looked up before OPEN and NARROW are waited for
+ * (local_nft_deed.settles). */
 #ifndef TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 #define TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 

@@ -21,8 +21,11 @@ struct local_front {
     bool hash;                /* slots by the client's address, else one after the other */
     uint16_t m;               /* 4, 16, 64, 256; 0: no slots */
     struct local_dest *slots; /* m of them; addr.len 0: that one is missing */
-    bool all;                 /* all clients may come */
-    struct ip_net *open;      /* else who may come, sorted */
+    bool other_hash;          /* the same in another map, while it moves; never wanted */
+    uint16_t other_m;
+    struct local_dest *other_slots;
+    bool all;            /* all clients may come */
+    struct ip_net *open; /* else who may come, sorted */
     size_t n_open;
     struct ip_net *also; /* the same, while `open` changes; never wanted */
     size_t n_also;
@@ -42,6 +45,7 @@ struct local_vip {
 
 /* <0, 0, >0: by prefix and address. */
 int local_net_cmp(const struct ip_net *a, const struct ip_net *b);
+/* The same slots, in the same map and in no other. */
 bool local_front_same_slots(const struct local_front *a, const struct local_front *b);
 /* Some client may come. */
 bool local_front_is_open(const struct local_front *f);
