@@ -236,18 +236,6 @@ static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return gce_slots_look(&b->slots, s, err);
 }
 
-/* Takes things that are planned away before the balancer is made for gone. */
-static void see_gone(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b)
-{
-    for (size_t i = 0; b->in.verb == TT_VERB_ENSURE && i < b->slots.n; i++) {
-        struct gce_slot *slot = &b->slots.items[i];
-        if (slot->zone == NULL && gce_flow_is_gone(s, item, slot->c, slot->name)) {
-            slot->known = GCE_ABSENT;
-            slot->as = NULL;
-        }
-    }
-}
-
 static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     gce_slots_init(&b->slots, s->a);
@@ -316,7 +304,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         rc = rc == ERR_OK ? look(s, b, err) : rc;
     }
     if (rc == ERR_OK) {
-        see_gone(s, item, b);
+        gce_flow_see_gone(s, item, &b->slots);
         rc = gce_bs_flow_check_network(s, b, err);
     }
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {

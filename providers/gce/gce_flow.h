@@ -76,9 +76,10 @@ void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb
 /* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
  * one can come. */
 const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
-/* An earlier stage takes it away; false unless the sync is only planned. */
-bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
-                      const char *name);
+/* Takes what an earlier stage takes away for gone, in the slots of an ENSURE that is only
+ * planned. */
+void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item,
+                       struct gce_slots *slots);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
 static inline bool gce_item_is_bs(const struct lb_item *item)
 {

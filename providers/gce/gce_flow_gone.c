@@ -45,8 +45,8 @@ const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gc
     return ask;
 }
 
-bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
-                      const char *name)
+static bool is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
+                    const char *name)
 {
     const struct gce_item *g = gce_item_of(item);
     for (size_t i = 0; s->planning && i < g->n_gone; i++) {
@@ -55,4 +55,15 @@ bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum 
         }
     }
     return false;
+}
+
+void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item, struct gce_slots *slots)
+{
+    for (size_t i = 0; slots->verb == TT_VERB_ENSURE && i < slots->n; i++) {
+        struct gce_slot *slot = &slots->items[i];
+        if (slot->zone == NULL && is_gone(s, item, slot->c, slot->name)) {
+            slot->known = GCE_ABSENT;
+            slot->as = NULL;
+        }
+    }
 }

@@ -37,8 +37,7 @@ struct gce_key {
 #define GCE_KEY(c_, name_) (&(const struct gce_key){.c = (c_), .name = (name_)})
 
 /* Sets of collections. */
-#define GCE_KIND(c)           (1u << (c))
-#define GCE_KINDS_TARGET_POOL (GCE_KIND(GCE_CHECKS + 1) - 1) /* the first five of gce_api.h */
+#define GCE_KIND(c) (1u << (c))
 
 struct gce_snapshot;
 struct gce_snapshot *gce_snapshot_new(struct clock *clock) _warn_unused_;
