@@ -237,7 +237,7 @@ static void group__in_use_while_deleting__comes_back_in_five_seconds_for_ten_min
     assert_int_equal(k->r.retry_after_ms, 0); /* the queue's back-off */
 }
 
-/* A left group that somebody else uses is no reason to look every five seconds for ever. */
+/* A left group that another program uses is no reason to look every five seconds for ever. */
 static void group__in_use_beside_a_balancer__is_looked_at_more_seldom(void **state)
 {
     struct flow_kit *k = *state;
