@@ -434,7 +434,7 @@ static enum turn stage_execute(struct drive *d)
 {
     d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
-    d->told_serving = ARENA_ARRAY(d->s.a, bool, d->s.n_items);
+    drive_serving_begin(d);
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
     struct err err = ERR_INIT;

@@ -50,10 +50,10 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     return all;
 }
 
-/* The holder of the groups of nodes sees the former holders' changes, whenever it began. */
+/* A look that is guarded sees what others had changed when it began, whenever the sync did. */
 static int64_t groups_not_older(const struct aws_sync *y)
 {
-    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
+    return y->scope->guards ? INT64_MAX : aws_sync_not_older(y);
 }
 
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y)

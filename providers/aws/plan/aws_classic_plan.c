@@ -279,7 +279,7 @@ static void plan_listeners(struct aws_classic_run *r)
         aws_draft_op(p, d)->part = "listeners";
         if (cleared >= 0) {
             struct lb_op *op = aws_draft_op(p, d);
-            op->finally = LB_FINALLY_ALWAYS;
+            op->finally = LB_FINALLY_IN_PLACE;
             op->only_if_op = cleared;
             op->only_if = LB_DONE | LB_TOLERATED;
             listeners_undo(r, cleared, d);

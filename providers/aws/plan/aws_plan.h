@@ -128,6 +128,7 @@ struct aws_write {
     const struct aws_output *outputs;
     size_t n_outputs;
     enum aws_isolate isolate;
+    struct aws_rules rules; /* that aws_draft_rules() was given; n 0: none */
 };
 
 /* A classic balancer gets another main group, and groups of its nodes have no room for the rules

@@ -131,6 +131,8 @@ struct azure_call {
     const char *poll_url;
     int poll_style;
     int64_t poll_since_ms; /* when the write was taken up */
+    int64_t poll_at_ms;    /* when it is to be looked at next; 0: a request is under way */
+    bool spares;           /* looks were put off for want of reads */
     int64_t at_work_ms;    /* after this time it was not done yet */
     const char *op_id;
     char request_id[37];

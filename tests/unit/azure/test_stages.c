@@ -243,6 +243,7 @@ static void external_to_internal__new_side_first_address_last(void **state)
                "tidy: delete load balancer kubernetes [web]\n"
                "release: delete public IP address kubernetes-aweb [web]\n");
     same_text("status", web->status, "10.0.0.2");
+    same_text("before tidying", web->served, "10.0.0.2");
     has_rules(r, "");
     stage_rig_settled(r);
 }
@@ -261,6 +262,7 @@ static void internal_to_external__new_side_first(void **state)
                "security: change network security group nsg [web]\n"
                "tidy: delete load balancer kubernetes-internal [web]\n");
     same_text("status", web->status, "20.0.0.2");
+    same_text("before tidying", web->served, "20.0.0.2");
     stage_rig_settled(r);
 }
 

@@ -66,9 +66,12 @@ static void lb_plan_seal__tail__what_nothing_but_tidying_waits_for(void **state)
          {2},
          true},
         {DROP(), {3}, true}, /* behind another tail */
+        {LB_OP(.verb = LB_CHANGE, .kind = "group", .name = "g", .why = "left", .tidies = true),
+         {2},
+         true},
         {DROP(), {0}, false},
         {KEEP(), {0}, false},
-        {CREATE(.sent_after = 5), {0}, false},
+        {CREATE(.sent_after = 6), {0}, false},
         {DROP(), {0}, true},
     };
     struct lb_plan p;
