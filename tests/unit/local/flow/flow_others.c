@@ -60,6 +60,9 @@ void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv 
 {
     _cleanup_(str_buf_done) struct str_buf key = STR_BUF_INIT;
 
+    if (!str_has_prefix(name, "local_service_")) {
+        return;
+    }
     str_append(&key, name);
     for (uint32_t i = 0; i < n; i++) {
         str_appendf(&key, " %s", labels[i].value);
