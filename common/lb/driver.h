@@ -11,8 +11,8 @@
  *     is touched is observed again in this very sync (observe with fresh = true) and planned again.
  *   - CONFLICT means observe and plan again, at most 5 times with jitter; then it is the result.
  *   - An operation that fails for one owner's sake takes that owner out of the batch; the others
- *     are planned again.  When nobody knows for whose sake, half of the owners wait while the other
- *     half is tried.
+ *     are planned again.  When it is not known for whose sake, half of the owners wait while the
+ *     other half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
  *   - Before something is taken down for a replacement, the cloud is asked whether it may be made
@@ -135,7 +135,7 @@ struct lb_flow {
      * May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set:
-     * nobody knows; when the cloud refused the operation for what is in it, the driver finds out by
+     * not known; when the cloud refused the operation for what is in it, the driver finds out by
      * halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
                                const struct err *err);

@@ -55,9 +55,9 @@ void drive_fail_item(struct lb_item *item, const struct err *err);
 void drive_fail_active(struct drive *d, const struct err *err);
 /* Tells the host what of the Service is the provider's own affair; gives it back. */
 uint32_t drive_own(const struct drive *d, const struct lb_item *item);
-/* Lets the group that waited last take part again.  False: nobody waits. */
+/* Lets the group that waited last take part again.  False: no group waits. */
 bool drive_group_release(struct drive *d);
-/* Observes, plans and executes one stage until it is done or nobody is left. */
+/* Observes, plans and executes one stage until it is done or no item is left. */
 void drive_stage(struct drive *d, const struct lb_stage *stage);
 /* The host and the flow hear of one operation of d->view; failures are noted. */
 void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,

@@ -86,7 +86,7 @@ struct order {
     int part;         /* the one in progress; 0 before the first operation */
     int least;        /* wave of the last barrier: all behind it are beyond */
     int highest;      /* wave so far */
-    int step_wave;    /* of the neighbours that name nobody; 0: there are none in this part */
+    int step_wave;    /* of the neighbours that name no operation; 0: there are none in this part */
     bool is_critical; /* a critical operation is in this part */
 };
 

@@ -46,7 +46,7 @@ static bool is_of_part_before(const struct lb_op *op, const struct lb_op *other)
 }
 
 /* Every edge of an operation whose planner names some.  Kept ones are there already:
- * nobody waits for them. */
+ * no operation waits for them. */
 static const uint32_t *after_view(struct arena *a, const struct lb_plan *p, const struct lb_op *op,
                                   uint32_t *ret_n)
 {

@@ -19,7 +19,7 @@
 #define CUT_TO_PART    0.7
 #define GROWTH_PART    0.05  /* of the documented rate, per second */
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
-#define RESERVE_PART   0.25  /* of the bucket, for what somebody waits for */
+#define RESERVE_PART   0.25  /* of the bucket, for what a user waits for */
 
 /* ---- one budget, pure ------------------------------------------------------------------------ */
 

@@ -13,8 +13,8 @@
  *     used up, not refused   the rate grows by a twentieth of the documented one per second,
  *                            to twenty times it at most: an account may have a higher limit
  *
- * What nobody waits for (a periodic look, drift) is background: it takes no token from the last
- * quarter of the bucket and never books ahead, so that a user's change passes it.
+ * A request without a waiting user (periodic look, drift) is background: it takes no token from
+ * the last quarter of the bucket and never books ahead, so that a user's change passes it.
  *
  * struct budget is pure (`now` is a parameter); struct budgets puts a lock and a clock around
  * several of them and reports what changed.  The caller waits (http_request.not_before_ms).
@@ -37,7 +37,7 @@ struct budget_limit {
     const char *kind;  /* for people and labels: "ec2 writes"; static */
     double per_second; /* > 0 */
     int burst;         /* tokens of a full bucket; >= 1 */
-    bool fixed;        /* somebody's wish: it does not grow beyond per_second */
+    bool fixed;        /* set by a flag: it does not grow beyond per_second */
 };
 
 struct budget {

@@ -110,7 +110,7 @@ static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
     return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
 }
 
-/* Why the load balancer that the Service asks for would serve nobody; NULL: nothing says so. */
+/* Why the load balancer that the Service asks for would serve no client; NULL: nothing says so. */
 static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_item *it,
                                   const struct aws_planning *p)
 {
@@ -128,7 +128,7 @@ static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_ite
     return NULL;
 }
 
-/* Why nobody is served once the plan is carried out; NULL: somebody is, or only AWS'
+/* Why no client is served once the plan is carried out; NULL: clients are, or only AWS'
  * health checks know. */
 static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_planning *p)
@@ -249,7 +249,7 @@ static bool is_patient(const struct aws_sync *y, const struct aws_item *it)
            GROUP_PATIENCE_MS;
 }
 
-/* When somebody should look again though all went well; 0: no need.  What does not change is
+/* When the next sync is due though all went well; 0: no need.  What does not change is
  * checked ever more seldom. */
 static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it)
 {

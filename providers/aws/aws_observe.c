@@ -210,7 +210,7 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
 
 /* ---- what is not shown yet ------------------------------------------------------------------- */
 
-/* A Service that goes soon after it came must not leave target groups that nobody sees
+/* A Service that goes soon after it came must not leave target groups that no list shows
  * yet: it comes back. */
 static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
@@ -266,7 +266,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     it->nlb_groups = NULL;
     it->tagged_groups = NULL;
     if (aws_sync_asks_lists(y, it)) {
-        /* However young the lists are: nobody is held off, and what other Services need
+        /* However young the lists are: no Service is held off, and what other Services need
          * was not asked. */
         y->s->observed_fresh = false;
     }

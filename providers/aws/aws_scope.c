@@ -150,7 +150,7 @@ int64_t aws_sync_not_older(const struct aws_sync *y)
 {
     const struct lb_sync *s = y->s;
     if (s->attempt > 0) {
-        return INT64_MAX; /* somebody was faster: whatever was read is old */
+        return INT64_MAX; /* another sync was faster: whatever was read is old */
     }
     bool lists = s->n_items > 0 && aws_sync_asks_lists(y, &y->items[0]);
     if (!lists) {

@@ -205,7 +205,7 @@ static bool next_single(struct write_run *w)
 /* ---- rules that are there -------------------------------------------------------------------- */
 
 /* EC2 takes no rule of a request when one is there already (docs/spec/aws.md 4.15).  It is as it
- * should be then, whoever wrote it. */
+ * should be then, whatever wrote it. */
 static bool is_there(const struct aws_write *write, const struct err *err)
 {
     return str_eq(write->action, "AuthorizeSecurityGroupIngress") &&
@@ -407,7 +407,7 @@ const struct lb_op_type aws_write_type = {
  * makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
-    struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what somebody else did */
+    struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what another program did */
     y->scope->lacks_rights |= outcome == LB_TOLERATED && err != NULL && err->code == ERR_FORBIDDEN;
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;

@@ -212,10 +212,12 @@ static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
                                      .http = s->http,
                                      .prefix = p->config.node_instance_prefix,
                                      .members = &members};
-    err_clear(&b->in.tags_err);
+    struct err why = ERR_INIT;
+    b->in.tags_err = NULL;
     b->in.tags_known = true;
-    if (gce_tags_get(p->tags, &ask, s->a, &b->in.tags, &s->reads, &b->in.tags_err) != ERR_OK) {
+    if (gce_tags_get(p->tags, &ask, s->a, &b->in.tags, &s->reads, &why) != ERR_OK) {
         b->in.tags = (struct str_set){0};
+        b->in.tags_err = arena_memdup(s->a, &why, sizeof(why));
     }
 }
 

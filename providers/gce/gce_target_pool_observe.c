@@ -14,6 +14,7 @@
 #include "providers/gce/gce_target_pool_others.h"
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/model/gce_links.h"
+#include "providers/gce/ops/gce_snapshot_list.h"
 
 #include <string.h>
 
@@ -229,7 +230,7 @@ static int read_wave(struct look *l, struct err *err)
     return rc;
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no
+/* Before the cluster's id is chosen (only a plan comes that far) its shared check has no
  * name to ask for. */
 static bool may_exist(const struct slot *slot)
 {
@@ -363,7 +364,7 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
 }
 
 /* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before
- * it may make what is missing (gce_tp_wrote): then nobody needs to be alone any more. */
+ * it may make what is missing (gce_op_wrote): then no Service needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -405,9 +406,10 @@ static bool node_check_may_be_there(const struct look *l)
     return false;
 }
 
-/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the
- * pool apart while another deletes the check: that would be refused, and nobody would try again.
- * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
+/* After the cloud was read, by a Service that does not want the check.  If its pool has the check,
+ * it must not take the pool apart while another deletes the check: that would be refused, and not
+ * tried again.  If it finds only a leftover, it does not wait for a Service that is at it just
+ * now. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
     const struct gce_tp_observed *o = &l->t->o;
@@ -514,11 +516,12 @@ static void look_up_tags(struct look *l)
         .prefix = p->config.node_instance_prefix,
         .members = &t->in.members,
     };
-    err_clear(&t->in.tags_err);
+    struct err why = ERR_INIT;
+    t->in.tags_err = NULL;
     t->in.tags_known = true;
-    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &t->in.tags_err) !=
-        ERR_OK) {
+    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &why) != ERR_OK) {
         t->in.tags = (struct str_set){0};
+        t->in.tags_err = arena_memdup(l->s->a, &why, sizeof(why));
     }
 }
 
@@ -552,7 +555,10 @@ static int fill_if_worth(struct look *l, bool answered, struct err *err)
         return ERR_OK;
     }
     l->listed_now = true;
-    return gce_tp_fill(&l->p->cloud, s->http, s->call, &s->reads, err);
+    int rc =
+        gce_snapshot_list(&l->p->cloud, GCE_KINDS_TARGET_POOL, s->http, s->call, &s->reads, err);
+    gce_snapshot_filled(snapshot);
+    return rc;
 }
 
 static int observe_offline(struct look *l, struct err *err)
@@ -621,7 +627,7 @@ static int observe_main(struct look *l, struct err *err)
             return rc;
         }
         if (answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_enough(l)) {
-            return ERR_OK; /* this one or somebody else has just listed */
+            return ERR_OK; /* this one or another caller has just listed */
         }
     }
     return observe_cloud(l, err);

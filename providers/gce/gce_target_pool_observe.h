@@ -7,7 +7,6 @@
 #include "common/lb/driver.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_target_pool.h"
-#include "providers/gce/target_pool/gce_target_pool_remember.h"
 
 /* lb_item.data. */
 struct gce_tp_item {

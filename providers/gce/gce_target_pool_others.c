@@ -2,10 +2,10 @@
 /* gce_target_pool_others.c: what of other Services' load balancers matters to this one
  * (gce_target_pool_others.h).
  *
- * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them
- * away, or raises the firewall's priority, must know that nobody else is hurt: from the Services
- * themselves, and from the cloud by name, because a list may be incomplete.  Decides nothing: the
- * plan does.  Runs in the thread of the sync. */
+ * The health check of policy Cluster and the firewall that lets it in are shared.  A plan that
+ * takes them away, or raises the firewall's priority, must know that no other Service is hurt:
+ * from the Services themselves, and from the cloud by name, because a list may be incomplete.
+ * Decides nothing: the plan does.  Runs in the thread of the sync. */
 #include "providers/gce/gce_target_pool_others.h"
 
 #include "common/base/str.h"
@@ -39,6 +39,15 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
         }
     }
     return false;
+}
+
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
+{
+    struct json_object *o;
+    return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
+                            a, &o) == GCE_PRESENT &&
+           gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
+                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
 }
 
 /* ---- deny firewalls -------------------------------------------------------------------------- */

@@ -83,7 +83,7 @@ static void run_transaction(struct lb_op_run *const *runs, size_t n)
         p->table.generation++;
         return;
     }
-    p->looked = p->looked && rc != ERR_TRANSIENT; /* nobody knows what was done */
+    p->looked = p->looked && rc != ERR_TRANSIENT; /* unknown what was done */
     if (n > 1 && !for_all) {
         run_transaction(runs, n / 2);
         run_transaction(runs + n / 2, n - n / 2);

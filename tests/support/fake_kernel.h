@@ -85,7 +85,7 @@ void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
 /* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL:
  * it does not. */
 void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules);
-/* Somebody else changes IPVS; a change that the kernel refuses ends the test. */
+/* Another program changes IPVS; a change that the kernel refuses ends the test. */
 void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);
 /* Connections that a destination has now. */
 /* How often packets under way were waited for since the last call; and what that says from now on

@@ -59,7 +59,7 @@ struct azure_gate {
 };
 /* Longer than this a closed gate, or a server's Retry-After, is not waited for inside a worker. */
 #define AZURE_GATE_WAIT_MS 60000
-/* Where and as whom to call.  Owned by the provider. */
+/* The endpoint, and the identity that calls it.  Owned by the provider. */
 struct azure_arm {
     const char *base; /* azure_cloud.arm */
     const struct azure_config *config;
@@ -104,7 +104,7 @@ struct azure_call_spec {
     const char *id;           /* of the resource; LIST: of the collection */
     const char *query;        /* "$expand=instanceView", or NULL; without '?' */
     struct json_object *body; /* borrowed, printed when the call begins */
-    /* nobody needs the body any longer then: it is emptied; a large tree takes several
+    /* the body is not needed any longer then: it is emptied; a large tree takes several
      * times its text */
     bool passing;
     const char *if_match; /* or NULL */

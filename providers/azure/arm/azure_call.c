@@ -116,7 +116,7 @@ static void close_gate(struct azure_call *c, bool write, int64_t for_ms)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* ERR_INVALID for an ID with a part that cannot be one segment: it came from somebody's text. */
+/* ERR_INVALID for an ID with a part that cannot be one segment: it came from a user's text. */
 static int first_url(struct azure_call *c, const char **ret, struct err *err)
 {
     struct url_build b;

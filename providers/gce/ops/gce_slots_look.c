@@ -201,7 +201,7 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
     int64_t age = many ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
     for (int i = 0; i < CLAIMS_MAX && unlisted(l, kinds, age) != 0; i++) {
         if (!gce_snapshot_claim(l->cloud->snapshot, s->cancel)) {
-            continue; /* somebody else has listed, perhaps other kinds */
+            continue; /* another caller has listed, perhaps other kinds */
         }
         unsigned asked = unlisted(l, kinds, age);
         int rc = gce_snapshot_list(l->cloud, asked, s->http, s->call, &s->reads, err);
@@ -282,7 +282,7 @@ static int read_wave(struct look *l, struct err *err)
     return end_reads(l, err);
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has
+/* Before the cluster's id is chosen (only a plan comes that far) what is shared has
  * no name to ask for. */
 static bool may_exist(const struct gce_slot *slot)
 {
@@ -397,7 +397,7 @@ static bool look_into_snapshot(struct look *l, struct err *err)
         if (list_if_worth(l, answered, err) != ERR_OK) {
             return false;
         }
-        answered = answered_by_snapshot(l); /* this one or somebody else may just have listed */
+        answered = answered_by_snapshot(l); /* this one or another caller may just have listed */
     }
     if (!answered && lacks_only_extras(l)) {
         return look_at_extras(l, err) == ERR_OK;

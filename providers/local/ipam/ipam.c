@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.c: who has which address (ipam.h): Services as they are seen, and what is free.
  *
- * One sorted array holds every address that somebody has or has just given back; a free one is the
+ * One sorted array holds every address that a Service has or has just given back; a free one is the
  * first gap in it.  `low` of a span is where the search begins: nothing below it is
- * free, whoever asks. */
+ * free, for any Service. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void use_done(const struct local_ipam *m, struct use *u)
     }
 }
 
-/* Nobody has it, and nobody had it lately. */
+/* No Service has it, and none had it lately. */
 static void use_drop(struct local_ipam *m, struct use *u)
 {
     size_t i = (size_t)(u - m->uses);
@@ -105,7 +105,7 @@ static void note_gone(struct local_ipam *m, const struct ip_addr *addr, int64_t 
     m->gone[m->n_gone++] = (struct gone){.addr = *addr, .at_ms = now_ms};
 }
 
-/* Returns its use when nobody has it any more. */
+/* Returns its use when no Service has it any more. */
 static struct use *part(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
 {
     struct use *u = use_of(m, addr);
@@ -291,7 +291,7 @@ static bool still_pending(const struct entry *e, const struct had *h, int64_t no
     return e->wants && !h->in_status && now_ms - ipam_pending_ms(h) < PENDING_MAX_MS;
 }
 
-/* The addresses of its status, then those that it was given and nobody has written yet. */
+/* The addresses of its status, then those that it was given and that are not written yet. */
 static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
                            int64_t now_ms)
 {
@@ -467,7 +467,7 @@ void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_
     }
     if (e != NULL && e->wants) {
         ipam_take(m, e, addr, now_ms);
-    } else if (m->config->reuse_delay_ms > 0) { /* it may still be in somebody's tables */
+    } else if (m->config->reuse_delay_ms > 0) { /* it may still be in peers' tables */
         put_back(m, use_make(m, addr), intern_text(m->texts, key), now_ms);
     }
 }

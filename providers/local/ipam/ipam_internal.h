@@ -65,7 +65,7 @@ struct entry {
     bool waiting : 1; /* its last grant found nothing free */
     bool seen : 1;    /* it was read at least once */
 };
-/* An address that somebody has, or had a moment ago. */
+/* An address that a Service has, or had a moment ago. */
 struct use {
     struct ip_addr addr;
     uint32_t n_by; /* 0: given back */
@@ -88,7 +88,7 @@ struct sharing {
 };
 struct given_back {
     int64_t at_ms;
-    const struct interned *key; /* by whom */
+    const struct interned *key; /* by which Service */
 };
 /* In the order in which they were given back; one that was taken again meanwhile
  * has another gone_ms. */
@@ -149,8 +149,7 @@ bool ipam_is_older(const struct entry *a, const struct entry *b);
 /* --- ipam.c ----------------------------------------------------------------------------------- */
 /* Its holders: n_by of them. */
 struct entry *const *ipam_by(const struct use *u);
-const struct use *ipam_use(const struct local_ipam *m,
-                           const struct ip_addr *addr); /* NULL: nobody's */
+const struct use *ipam_use(const struct local_ipam *m, const struct ip_addr *addr); /* NULL: free */
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms);
 /* Releases pending addresses that were not granted now. */
 void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,

@@ -77,7 +77,7 @@ static int refuse_port(const struct service_port *p, const struct use *use,
                    text, ipam_key(other));
 }
 
-/* Nobody else needs to agree that `e` is there already. */
+/* No other Service needs to agree that `e` is there already. */
 static int may_share(const struct entry *e, const struct entry *other, const struct use *use,
                      struct err *err)
 {

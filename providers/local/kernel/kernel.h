@@ -4,7 +4,7 @@
  * Two implement it: the real one (netlink, raw sockets, /proc/sys) and the one of tests, which is
  * as strict (tests/support/fake_kernel.h).  nftables: one table of ours, a fixed number of chains
  * and rules, and elements of sets and maps that carry all that varies.  A transaction is done whole
- * or not at all.  Calls answer at once and do not wait for anybody but the kernel.  One thread at a
+ * or not at all.  Calls answer at once and wait for the kernel only.  One thread at a
  * time for each handle.
  *
  * Errors, of all functions (§11.3 of the provider's specification has the sentences):
@@ -13,8 +13,8 @@
  *   ERR_IN_USE     others have a route for the address
  *   ERR_AUTH       EPERM: the capability that is missing is named
  *   ERR_INVALID    the kernel cannot: a module is missing, a set is full
- *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS nobody
- *                  knows what was done
+ *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS it is
+ *                  unknown what was done
  *   ERR_BUG        the kernel calls the message malformed */
 #ifndef TRIMTAB_LOCAL_KERNEL_KERNEL_H
 #define TRIMTAB_LOCAL_KERNEL_KERNEL_H
@@ -58,7 +58,7 @@ struct local_nft_table {
 enum local_nft_set {
     LOCAL_NFT_SCOPE, /* scope4/6: net */
     LOCAL_NFT_VIP,   /* vip4/6: id.vip; comment "namespace/name" */
-    LOCAL_NFT_ALL,   /* all4/6: id; everybody may come */
+    LOCAL_NFT_ALL,   /* all4/6: id; all clients may come */
     LOCAL_NFT_FROM,  /* from4/6: id, net = who may come */
     LOCAL_NFT_ALSO,  /* also4/6: the same; while ranges of FROM are replaced by ones that overlap */
     LOCAL_NFT_SNAT,  /* snat4/6: id */
@@ -281,8 +281,8 @@ struct local_kernel_ops {
     /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the
      * VIP's. Needs no more than a few requests.  Leftovers that no transaction of ours makes may
      * not be found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or
-     * that everybody may come to.  They make a change fail with ERR_CONFLICT again; nft_list finds
-     * them. */
+     * that all clients may come to.  They make a change fail with ERR_CONFLICT again; nft_list
+     * finds them. */
     int (*nft_read)(struct local_kernel *k, const char *instance,
                     const struct local_frontend_id *id,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
@@ -328,7 +328,7 @@ struct local_kernel_ops {
      * duplicate address detection. */
     int (*probe_send)(struct local_kernel *k, const struct local_link *link,
                       const struct ip_addr *addr, struct err *err);
-    /* Has somebody answered since the last call?  Does not block.  ERR_BUG: no probe was sent. */
+    /* Has a host answered since the last call?  Does not block.  ERR_BUG: no probe was sent. */
     int (*probe_answer)(struct local_kernel *k, const struct local_link *link,
                         const struct ip_addr *addr, struct local_probe_answer *ret,
                         struct err *err);

@@ -88,16 +88,16 @@ static void add_range_field(struct emit *e, struct lb_op *op, bool comes, const 
             : (struct lb_field){.path = "sourceRanges", .old_text = range, .new_value = {.op = -1}};
 }
 
-/* Ranges that come (or go), in the order of a deed: everybody first. */
+/* Ranges that come (or go), in the order of a deed: "all" first. */
 static void add_range_fields(struct emit *e, struct lb_op *op, const struct changes *c)
 {
     op->fields = ARENA_ARRAY(e->a, struct lb_field, c->n + 1);
     for (int adds = 1; adds >= 0; adds--) {
         for (size_t i = 0; i < c->n; i++) {
             const struct local_nft_element *n = &c->items[i].e;
-            const struct ip_net everybody = {.addr = {.len = n->id.vip.len}};
+            const struct ip_net all_clients = {.addr = {.len = n->id.vip.len}};
             if (n->set != LOCAL_NFT_SNAT && c->items[i].del == (adds == 0)) {
-                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &everybody : &n->net);
+                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &all_clients : &n->net);
             }
         }
     }

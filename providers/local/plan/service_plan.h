@@ -14,7 +14,8 @@
  *   ANNOUNCE  neighbours and routing daemons hear of it
  *   QUIET     destinations that go get weight 0: open connections continue
  *   WITHDRAW  … and that it is gone, then it is let go
- *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight
+ *   CLOSE     no client may come any more; destinations of a port that is closed but stays get
+ *   weight
  *             0 only now
  *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have
  *             drained, in a later plan
@@ -32,7 +33,7 @@
 /* An address that the Service has to do with. */
 struct local_vip_pair {
     struct local_vip have;
-    struct local_vip want; /* of one that nobody wants any more: nothing of it */
+    struct local_vip want; /* of one that no Service wants any more: nothing of it */
     const char *other;     /* one of the other Services that have it, too; or NULL */
     bool comment_lives;    /* the guard's comment names one that has it */
     const char *why;       /* ends "because …" */

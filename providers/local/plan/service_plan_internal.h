@@ -36,7 +36,7 @@ struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c);
 void local_ranges_open(struct emit *e);
 void local_ranges_narrow(struct emit *e);
 void local_ranges_complete(struct emit *e);
-/* Nobody may come any more. */
+/* No client may come any more. */
 void local_ranges_close(struct changes *c, const struct local_front *from);
 
 /* Phases of ipvs_plan.c. */

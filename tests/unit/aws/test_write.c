@@ -143,7 +143,7 @@ static void targets__many_are_refused__ten_are_told_by_name(void **state)
 #define THERE "InvalidPermission.Duplicate the specified rule already exists"
 
 /* All NLBs share one rule for ICMP.  Another Service was faster: the others are sent,
- * and nobody looks again. */
+ * and no list is read again. */
 static void rules__one_is_there__each_is_sent_alone(void **state)
 {
     struct flow_kit *k = *state;
@@ -237,7 +237,7 @@ static void group__in_use_while_deleting__comes_back_in_five_seconds_for_ten_min
     assert_int_equal(k->r.retry_after_ms, 0); /* the queue's back-off */
 }
 
-/* A left group that somebody else uses is no reason to look every five seconds for ever. */
+/* A left group that another program uses is no reason to look every five seconds for ever. */
 static void group__in_use_beside_a_balancer__is_looked_at_more_seldom(void **state)
 {
     struct flow_kit *k = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages.c: what a batch writes, for whom and in which order: the stages of the Azure provider
- * under the real driver, with a cloud in memory (stage_rig.h).
+/* test_stages.c: what a batch writes, for which Services and in which order: the stages of the
+ * Azure provider under the real driver, with a cloud in memory (stage_rig.h).
  *
  * Each test ends with a settled cluster: ensured once more, nothing is written. */
 #include "tests/unit/azure/stage_rig.h"
@@ -383,7 +383,7 @@ static void address_in_use__event_and_on(void **state)
     has_pips(r, "kubernetes-aweb");
 }
 
-/* The Service shared an address as the last one, and turned internal: nobody names the
+/* The Service shared an address as the last one, and turned internal: no Service names the
  * frontend any more (8.9). */
 static void left_frontend__goes_with_its_address(void **state)
 {
@@ -511,7 +511,7 @@ static void balancer_full__only_the_last_one_fails(void **state)
     has_frontends(r, "kubernetes", "aone aweb");
 }
 
-/* An address costs, and is nobody's when the Service never gets a load balancer (12.6 step 2). */
+/* An address costs, and has no owner when the Service never gets a load balancer (12.6 step 2). */
 static void refused__gets_no_address(void **state)
 {
     struct stage_rig *r = *state;

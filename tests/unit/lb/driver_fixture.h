@@ -60,12 +60,12 @@ struct fixture {
     bool stubborn; /* … and even then */
     bool with_finalizers;
     bool shared;           /* one operation for all items of a stage */
-    const char *elsewhere; /* key that facts() finds to be somebody else's */
+    const char *elsewhere; /* key that facts() finds to be another program's */
     const char *invalid;   /* key that plan() refuses */
     bool only_from_memory; /* … as long as it has not looked afresh */
     const char *settled;   /* key that facts() settles */
-    const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
-    bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
+    const char *poison;    /* letter: shared operations that serve it are refused: reason unknown */
+    bool replaces;         /* what is "old/…" in the cloud goes before its replacement comes */
     const char
         *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
     bool asks;     /* … and the cloud is asked before whether it may be made again */

@@ -389,7 +389,7 @@ static void reconcile__conflict__observed_and_planned_again(void **state)
     fixture_done(f);
 }
 
-/* Waits until the driver backs off on the fake clock, which nobody moves, and then
+/* Waits until the driver backs off on the fake clock, which stands still, and then
  * ends the sync. */
 struct ender {
     struct fixture *f;

@@ -294,7 +294,7 @@ static void lb_plan_view__after__every_edge_also_of_barriers(void **state)
         lb_plan_after(&p, edges[i].op, edges[i].on);
     }
     assert_int_equal(lb_plan_seal(&p, &err), ERR_OK);
-    /* Number 7 names nobody, so a reader takes it for one that waits for all waves before. */
+    /* Number 7 names no operation, so a reader takes it for one that waits for all waves before. */
     static const char *const want[] = {"", "", "1 ", "1 3 ", "3 4 ", "4 5 ", "", "7 "};
     const struct tt_plan *v = lb_plan_view(&p);
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {

@@ -144,7 +144,7 @@ static void budget_take__background__leaves_a_quarter_and_books_nothing(void **s
     assert_true(again);
     assert_true(at > 0 && at <= 110);
     assert_true(b.bucket.tokens == tokens);
-    for (int i = 0; i < 10; i++) { /* what somebody waits for has the rest */
+    for (int i = 0; i < 10; i++) { /* what a user waits for has the rest */
         assert_int_equal(take(&b, 0), 0);
     }
     assert_int_equal(take(&b, 0), 100);

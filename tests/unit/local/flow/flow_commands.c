@@ -29,7 +29,7 @@ static void foreign(struct flow_kit *k, char **w, size_t n)
         (void)k->real_ops.nft_remove(k->kernel, "trimtab", &err); /* a fault may hit it, too */
     } else if (str_eq(what, "ipvs")) {
         flow_world_clear_ipvs(k);
-    } else if (str_eq(what, "bump")) { /* without a table nobody can */
+    } else if (str_eq(what, "bump")) { /* without a table none can */
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &others, 1, &err);
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &undo, 1, &err);
     } else {
