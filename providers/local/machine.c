@@ -16,9 +16,20 @@
 #define DESTS_MANY                                                                                 \
     50000 /* destinations of IPVS, whose rates the kernel estimates every two seconds */
 
-/* Of the last ones: a pool of IPv6; one network for clients and targets; many destinations. */
-enum { NFT = 1, NAT = 2, FULLNAT = 4, DR = 8, TUNNEL = 16, V6 = 32, ONE_ARM = 64, MANY = 128 };
-#define CONDITIONS ((unsigned)(V6 | ONE_ARM | MANY))
+/* Of the last ones: a pool of IPv6; one network for clients and targets; many destinations, whose
+ * counts nothing reads; counts that are read. */
+enum {
+    NFT = 1,
+    NAT = 2,
+    FULLNAT = 4,
+    DR = 8,
+    TUNNEL = 16,
+    V6 = 32,
+    ONE_ARM = 64,
+    MANY = 128,
+    COUNTED = 256
+};
+#define CONDITIONS ((unsigned)(V6 | ONE_ARM | MANY | COUNTED))
 #define REWRITES   (NFT | NAT | FULLNAT)
 #define IPVS       (NAT | FULLNAT | DR | TUNNEL)
 
@@ -45,6 +56,8 @@ static const struct sysctl sysctls[] = {
      "clients on the network of their targets are told to send past this machine"},
     {"net.ipv4.vs.run_estimation", IPVS | MANY, 0, 0,
      "the kernel estimates the rates of all of more than 50,000 targets"},
+    /* The kernel adds up its counters where it estimates. */
+    {"net.ipv4.vs.run_estimation", IPVS | COUNTED, 1, 1, "--local-service-stats counts nothing"},
     {"net.netfilter.nf_conntrack_max", REWRITES, 65537, INT64_MAX,
      "few connections fit into connection tracking"},
 };
@@ -197,10 +210,10 @@ static unsigned conditions_of(struct local_provider *p, unsigned modes)
 {
     size_t n = 0;
 
-    if ((modes & IPVS) != 0 && p->ipvs) {
+    if ((modes & IPVS) != 0 && p->ipvs && !p->service_stats) {
         local_mirror_each(p->mirror, count_dests, &n);
     }
-    return (n > DESTS_MANY ? MANY : 0u) |
+    return (p->service_stats ? COUNTED : 0u) | (n > DESTS_MANY ? MANY : 0u) |
            ((modes & REWRITES) != 0 && has_one_arm(p) ? ONE_ARM : 0u);
 }
 

@@ -72,6 +72,8 @@ struct local_provider {
     bool follows;
     bool opened; /* open() went well */
     bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
+    bool service_stats;  /* --local-service-stats */
+    struct map *traffic; /* frontend → struct local_ipvs_traffic, as it was counted last */
     bool allow_foreign;  /* services of IPVS in a pool that no trimtab made are taken over */
     struct index served; /* what the weights of each Service are made of (served.c) */
     bool own_turn;       /* the director's thread changes weights; no call is under way */
@@ -145,13 +147,18 @@ void local_served_init(struct local_provider *p);
 void local_served_done(struct local_provider *p);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ------------------ */
-#define LOCAL_METRICS 14
+#define LOCAL_METRICS 16
 extern const struct tt_metric local_metrics[LOCAL_METRICS];
 void local_figures_set(struct local_provider *p);
 /* A local_kernel_took_fn, of any thread; not by the lock. */
 void local_figures_took(void *provider, const char *api, double took_s);
 void local_figures_synced(const struct local_provider *p, int64_t took_ms);
 void local_machine_look(struct local_provider *p);
+
+/* --- traffic.c: figures of each Service; by the lock ------------------------------------------ */
+void local_traffic_count(struct local_provider *p);
+/* Why --local-service-stats has no effect with this configuration; NULL: it has. */
+const char *local_traffic_idle(const struct local_config *c);
 
 /* --- watch.c: what others change, between syncs ----------------------------------------------- */
 /* The director's thread.  False: it could not be done, or not all could be put right. */

@@ -584,6 +584,7 @@ static const struct local_kernel_ops ops = {
     .sysctl_write = sysctl_write,
     .ipvs_look = fake_ipvs_look,
     .ipvs_services = fake_ipvs_services,
+    .ipvs_traffic = fake_ipvs_traffic,
     .ipvs_read = fake_ipvs_read,
     .ipvs_change = fake_ipvs_change,
     .watch = fake_watch,

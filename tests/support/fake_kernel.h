@@ -93,6 +93,8 @@ void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_ch
 unsigned fake_kernel_settles(struct local_kernel *k, int code);
 void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,
                         const struct ip_addr *dest, uint32_t n);
+/* IPVS has counted so much for the virtual service. */
+void fake_kernel_traffic(struct local_kernel *k, const struct local_ipvs_traffic *t);
 /* All of IPVS without a step: for invariants. */
 void fake_kernel_virtual(const struct local_kernel *k,
                          void (*each)(void *arg, const struct local_ipvs_list *l), void *arg);

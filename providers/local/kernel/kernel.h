@@ -171,6 +171,12 @@ struct local_ipvs_dest {
     uint16_t tunnel_port;     /* of LOCAL_TUNNEL_GUE */
     uint32_t active;          /* read only: connections that are established */
 };
+/* Counted by the kernel since the virtual service was made. */
+struct local_ipvs_traffic {
+    struct local_frontend_id id;
+    uint64_t connections;
+    uint64_t in_bytes, out_bytes; /* out: 0 where answers do not come back this way */
+};
 /* A virtual service as it is in the kernel. */
 struct local_ipvs_list {
     struct local_ipvs_service service;
@@ -358,6 +364,9 @@ struct local_kernel_ops {
     /* All virtual services but those by firewall mark, without their destinations, in no order. */
     int (*ipvs_services)(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
                          size_t *ret_n, struct err *err);
+    /* Counts of the same services; one request. */
+    int (*ipvs_traffic)(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                        size_t *ret_n, struct err *err);
     /* The one of ret->service.id, and its destinations sorted by address and port; ret->there
      * false: there is none. */
     int (*ipvs_read)(struct local_kernel *k, struct arena *a, struct local_ipvs_list *ret,

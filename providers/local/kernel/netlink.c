@@ -355,6 +355,15 @@ uint32_t local_nl_u32(const struct nlattr *a)
     return value;
 }
 
+uint64_t local_nl_u64(const struct nlattr *a)
+{
+    uint64_t value = 0;
+    if (a != NULL && mnl_attr_get_payload_len(a) >= sizeof(value)) {
+        memcpy(&value, mnl_attr_get_payload(a), sizeof(value));
+    }
+    return value;
+}
+
 uint32_t local_nl_be32(const struct nlattr *a)
 {
     return ntohl(local_nl_u32(a));

@@ -100,6 +100,7 @@ void local_nl_parse_nest(const struct nlattr *nest, struct local_nl_attrs *ret);
                   (const char *)mnl_attr_get_payload(nest) + mnl_attr_get_payload_len(nest))
 /* Value of an attribute if it is there and long enough; else 0. */
 uint32_t local_nl_u32(const struct nlattr *a);
+uint64_t local_nl_u64(const struct nlattr *a);
 uint32_t local_nl_be32(const struct nlattr *a);
 uint16_t local_nl_be16(const struct nlattr *a);
 uint8_t local_nl_u8(const struct nlattr *a);

@@ -221,6 +221,12 @@ static int ipvs_look(struct local_kernel *k, struct err *err)
     return local_ipvs_look(&real(k)->ipvs, err);
 }
 
+static int ipvs_traffic(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                        size_t *ret_n, struct err *err)
+{
+    return local_ipvs_traffic(&real(k)->ipvs, a, ret, ret_n, err);
+}
+
 static int ipvs_services(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
                          size_t *ret_n, struct err *err)
 {
@@ -357,6 +363,7 @@ static const struct local_kernel_ops ops = {
     .sysctl_write = sysctl_write,
     .ipvs_look = ipvs_look,
     .ipvs_services = ipvs_services,
+    .ipvs_traffic = ipvs_traffic,
     .ipvs_read = ipvs_read,
     .ipvs_change = ipvs_change,
     .watch = watch,

@@ -72,6 +72,8 @@ void local_ipvs_close(struct local_ipvs *x);
 int local_ipvs_look(struct local_ipvs *x, struct err *err);
 int local_ipvs_services(struct local_ipvs *x, struct arena *a, struct local_ipvs_service **ret,
                         size_t *ret_n, struct err *err);
+int local_ipvs_traffic(struct local_ipvs *x, struct arena *a, struct local_ipvs_traffic **ret,
+                       size_t *ret_n, struct err *err);
 int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_list *ret,
                     struct err *err);
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,

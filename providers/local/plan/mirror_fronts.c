@@ -272,17 +272,23 @@ static void note_range(struct mirror_fronts *x, size_t front, struct head *h,
     bool also = e->set == LOCAL_NFT_ALSO;
     uint16_t *n = also ? &h->n_also : &h->n_open;
     const struct ip_net *net = &e->net;
-    size_t at = ranges_at(x, front, h) + (also ? h->n_open * range_size(x) : 0);
-    size_t end = at + *n * range_size(x);
-    struct ip_net have = {.prefix = 0};
+    size_t first = ranges_at(x, front, h) + (also ? h->n_open * range_size(x) : 0);
+    size_t low = 0;
+    size_t high = *n;
+    bool there = false;
 
-    for (; at < end; at += range_size(x)) {
-        have = range_at(x, at);
-        if (local_net_cmp(&have, net) >= 0) {
-            break;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct ip_net have = range_at(x, first + mid * range_size(x));
+        int order = local_net_cmp(&have, net);
+        there = there || order == 0;
+        if (order < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
         }
     }
-    bool there = at < end && local_net_cmp(&have, net) == 0;
+    size_t at = first + low * range_size(x);
     if (gone && there) {
         close_gap(x, at, range_size(x));
         (*n)--;

@@ -9,14 +9,43 @@
  * until they have taken their place. */
 #include "providers/local/plan/service_plan_internal.h"
 
-static bool has_net(const struct local_front *f, const struct ip_net *net)
+/* The first of the sorted ranges that does not come before `net`. */
+static size_t place_of(const struct ip_net *nets, size_t n, const struct ip_net *net)
 {
-    for (size_t i = 0; f != NULL && i < f->n_open; i++) {
-        if (local_net_cmp(&f->open[i], net) == 0) {
-            return true;
+    size_t low = 0;
+
+    while (low < n) {
+        size_t mid = low + (n - low) / 2;
+        if (local_net_cmp(&nets[mid], net) < 0) {
+            low = mid + 1;
+        } else {
+            n = mid;
         }
     }
-    return false;
+    return low;
+}
+
+static bool in_list(const struct ip_net *nets, size_t n, const struct ip_net *net)
+{
+    size_t i = place_of(nets, n, net);
+
+    return i < n && local_net_cmp(&nets[i], net) == 0;
+}
+
+/* One of the ranges, of which no two overlap, contains `net` or lies in it. */
+static bool overlaps_one(const struct ip_net *nets, size_t n, const struct ip_net *net)
+{
+    const struct ip_net begin = {.addr =
+                                     net->addr}; /* before all ranges that begin where it does */
+    size_t i = place_of(nets, n, &begin);
+
+    return (i < n && ip_net_contains(net, &nets[i].addr)) ||
+           (i > 0 && ip_net_contains(&nets[i - 1], &net->addr));
+}
+
+static bool has_net(const struct local_front *f, const struct ip_net *net)
+{
+    return f != NULL && in_list(f->open, f->n_open, net);
 }
 
 /* Clients allowed by `of` and not by `other`. */
@@ -77,23 +106,7 @@ static void add_range_fields(struct emit *e, struct lb_op *op, const struct chan
 /* The kernel takes no range that begins or ends within another one of the same set. */
 static bool overlaps_old(const struct local_front *from, const struct ip_net *net)
 {
-    for (size_t i = 0; from != NULL && i < from->n_open; i++) {
-        const struct ip_net *old = &from->open[i];
-        if (ip_net_contains(old, &net->addr) || ip_net_contains(net, &old->addr)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool in_list(const struct ip_net *nets, size_t n, const struct ip_net *net)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (local_net_cmp(&nets[i], net) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return from != NULL && overlaps_one(from->open, from->n_open, net);
 }
 
 /* New ranges that overlap old ones, into the set `set`. */
@@ -118,12 +131,7 @@ static void end_stand_in(struct changes *c, const struct local_front *from,
     for (size_t i = 0; i < from->n_also; i++) {
         const struct ip_net *net = &from->also[i];
         bool wanted_now = to != NULL && in_list(to->open, to->n_open, net);
-        bool gone_first = false;
-        for (size_t k = 0; to != NULL && !wanted_now && k < to->n_open; k++) {
-            const struct ip_net *other = &to->open[k];
-            gone_first = gone_first || ip_net_contains(net, &other->addr) ||
-                         ip_net_contains(other, &net->addr);
-        }
+        bool gone_first = to != NULL && !wanted_now && overlaps_one(to->open, to->n_open, net);
         if (gone_first == in_way) {
             local_change(
                 c, true,

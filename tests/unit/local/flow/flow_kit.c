@@ -35,8 +35,7 @@ static void event(struct tt_host_ctx *ctx, const struct tt_service *service, uin
 static void metric_add(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
                        uint32_t n, double value)
 {
-    (void)labels;
-    (void)n;
+    flow_others_added(kit(ctx), name, labels, n, value);
     kit(ctx)->n_drift += str_eq(name, "local_drift_total") ? (unsigned)value : 0;
 }
 

@@ -180,6 +180,8 @@ bool flow_others_command(struct flow_kit *k, char **w, size_t n);
 /* The host's service_again(): notes it in k->asked. */
 void flow_others_again(struct tt_host_ctx *ctx, const char *ns, const char *name, int64_t after_ms);
 bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
+void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv *labels, uint32_t n,
+                       double more);
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);
 void flow_others_log(struct flow_kit *k, const char *message);

@@ -213,6 +213,22 @@ static const struct row {
      "figures local_holds",
      "draining=2 ejected=0 idle=0 up=2 announced=2 exported=0 offered=0 quiet=0 announced=0 "
      "exported=0 offered=2 quiet=0 "},
+    {"traffic of Services in ipvs modes",
+     "director; svc d/a mode=ipvs-fullnat ports=80/TCP/30080,81/TCP/30081; svc d/b; idle; stats; "
+     "traffic 10.0.0.0 80 3 300 900; traffic 10.0.0.0 81 1 50 60; pass 11000; figures "
+     "local_service_bytes_total; figures local_service_connections_total; traffic 10.0.0.0 80 5 "
+     "400 1000; pass 10000; figures local_service_bytes_total; figures "
+     "local_service_connections_total",
+     "d a in=350 d a out=960 d a=4 d a in=450 d a out=1060 d a=6 "},
+    {"… a virtual service that was made anew counts from 0",
+     "director; svc d/a mode=ipvs-fullnat; idle; stats; traffic 10.0.0.0 80 3 300 900; pass 11000; "
+     "traffic 10.0.0.0 80 1 10 20; pass 10000; figures local_service_bytes_total; figures "
+     "local_service_connections_total",
+     "d a in=310 d a out=920 d a=4 "},
+    {"… not without the flag, at no request",
+     "director; svc d/a mode=ipvs-fullnat; idle; traffic 10.0.0.0 80 3 300 900; pass 11000; "
+     "figures local_service_bytes_total",
+     ""},
     {"figures of an allocator",
      "pool [10.0.0.0/29]; config role: allocator|releaseDelay: 0s; svc d/a; sync; figures "
      "local_addresses; delete d/a; sync; sync; figures local_addresses",
@@ -366,6 +382,14 @@ static void estimation__of_many_targets__is_advised_against(void **state)
                         "log(net.ipv4.vs.run_estimation is 1: the kernel estimates the rates of "
                         "all of more than 50,000 targets (sysctl -w "
                         "net.ipv4.vs.run_estimation=0)) ");
+    /* With counters that are read it is needed. */
+    ((struct local_provider *)k.p)->service_stats = true;
+    fake_kernel_sysctl(k.kernel, "net.ipv4.vs.run_estimation", 0);
+    str_buf_reset(&k.out);
+    local_machine_look(k.p);
+    assert_string_equal(str_buf_text(&k.out),
+                        "log(net.ipv4.vs.run_estimation is 0: --local-service-stats counts nothing "
+                        "(sysctl -w net.ipv4.vs.run_estimation=1)) ");
     flow_kit_end(&k);
 }
 

@@ -35,6 +35,11 @@ static void read_other(struct arena *a, const char *slots, struct local_front *f
     }
 }
 
+static int by_net(const void *a, const void *b)
+{
+    return local_net_cmp(a, b);
+}
+
 static void read_front(struct arena *a, const char *word, const struct ip_addr *vip,
                        struct local_front *f)
 {
@@ -66,6 +71,8 @@ static void read_front(struct arena *a, const char *word, const struct ip_addr *
         i += also;
         assert_true(ip_net_parse(nets[i], to));
     }
+    qsort(f->open, f->n_open, sizeof *f->open, by_net);
+    qsort(f->also, f->n_also, sizeof *f->also, by_net);
     local_front_let_in(f, f->open, f->n_open);
 }
 

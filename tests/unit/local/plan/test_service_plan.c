@@ -530,8 +530,66 @@ static void plans(void **unused)
     assert_int_equal(failed, 0);
 }
 
+/* ---- many source ranges ---------------------------------------------------------------------- */
+
+static unsigned long comparisons;
+
+int __real_local_net_cmp(const struct ip_net *a, const struct ip_net *b);
+int __wrap_local_net_cmp(const struct ip_net *a, const struct ip_net *b);
+bool __real_ip_net_contains(const struct ip_net *net, const struct ip_addr *addr);
+bool __wrap_ip_net_contains(const struct ip_net *net, const struct ip_addr *addr);
+
+int __wrap_local_net_cmp(const struct ip_net *a, const struct ip_net *b)
+{
+    comparisons++;
+    return __real_local_net_cmp(a, b);
+}
+
+bool __wrap_ip_net_contains(const struct ip_net *net, const struct ip_addr *addr)
+{
+    comparisons++;
+    return __real_ip_net_contains(net, addr);
+}
+
+/* All of n ranges are halved. */
+static unsigned long comparisons_for(unsigned n)
+{
+    struct arena *a = arena_new();
+    struct state have;
+    struct state want;
+    struct lb_plan plan;
+    _cleanup_(str_buf_done) struct str_buf from = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf to = STR_BUF_INIT;
+
+    str_append(&from, "d/a " GUARDED "80/tcp=A");
+    str_append(&to, "d/a " GUARDED "80/tcp=A");
+    for (unsigned i = 0; i < n; i++) {
+        str_appendf(&from, "<10.%u.%u.0/24", i / 256, i % 256);
+        str_appendf(&to, "<10.%u.%u.0/25", i / 256, i % 256);
+    }
+    plan_state_read(a, str_buf_text(&from), &have);
+    plan_state_read(a, str_buf_text(&to), &want);
+    comparisons = 0;
+    plan_of(a, &have, &want, true, &plan);
+    unsigned long done = comparisons;
+    assert_int_equal(plan.n_ops, 3);
+    arena_free(a);
+    return done;
+}
+
+static void many_ranges__compared_about_once_each(void **unused)
+{
+    unsigned long few = comparisons_for(200);
+    unsigned long many = comparisons_for(2000);
+
+    (void)unused;
+    print_message("# comparisons: %lu for 200 ranges, %lu for 2,000\n", few, many);
+    assert_in_range(many, 2000, 20 * few); /* not the square */
+}
+
 UNIT_MAIN(service_plan)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plans),
+                                       cmocka_unit_test(many_ranges__compared_about_once_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
