@@ -194,8 +194,10 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
     drive_begin(&d, cfg, call, batch, false);
     drive_facts(&d);
     for (size_t i = 0; i < cfg->flow->n_stages; i++) {
-        d.last_stage = i + 1 == cfg->flow->n_stages;
-        drive_stage(&d, &cfg->flow->stages[i]);
+        const struct lb_stage *stage = &cfg->flow->stages[i];
+        d.tidying = stage->tidies;
+        d.last_stage = i + 1 == cfg->flow->n_stages || stage[1].tidies;
+        drive_stage(&d, stage);
     }
     drive_retreat(&d);
     int32_t code = results_report(&d);

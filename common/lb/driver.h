@@ -92,6 +92,9 @@ struct lb_stage {
     int (*observe)(struct lb_sync *s, struct err *err);
     /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */
     int (*plan)(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+    /* It only takes away what nobody is to be served by any more: what serves stands when it
+     * begins, and is published then.  Such stages come last. */
+    bool tidies;
 };
 struct lb_flow {
     const char *name;
@@ -123,8 +126,9 @@ struct lb_flow {
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
      * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
-    /* While the operations of the last stage go on, of an item that is ensured: all of its
-     * operations but tails (plan.h) have ended well, so it serves.  Sets the addresses, and what
+    /* While the operations of the last stage that does not only tidy go on, and before one that
+     * does begins, of an item that is ensured: all of its operations but tails (plan.h) have ended
+     * well, so it serves.  Sets the addresses, and what
      * else of the result may be written now: the host writes it (result_serves).  Once per plan;
      * status() follows.  NULL: nothing is written before the end. */
     void (*serves)(struct lb_sync *s, struct lb_item *item);

@@ -38,7 +38,8 @@ struct drive {
     struct lb_plan plan;
     const struct tt_plan *view;
     bool *told_serving; /* per item: this execution has reported that it serves */
-    bool last_stage;    /* nothing is needed behind the stage in progress */
+    bool last_stage;    /* nothing that is needed comes behind the stage in progress */
+    bool tidying;       /* nor in it */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;
     size_t n_failures;

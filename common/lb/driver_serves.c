@@ -19,7 +19,7 @@ static bool serves(const struct drive *d, const char *key, const unsigned *outco
             continue;
         }
         bool open = outcomes[i] == LB_NOT_RUN;
-        if ((outcomes[i] & LB_FAILED) != 0 || (open && !op->tail)) {
+        if ((outcomes[i] & LB_FAILED) != 0 || (open && !op->tail && !d->tidying)) {
             return false;
         }
         tidies = tidies || open;
