@@ -430,6 +430,16 @@ static void fail_unfinished(struct drive *d, const unsigned *outcomes, const str
     }
 }
 
+/* Clients may still use that which goes: they hear of the other one first. */
+static void note_serving_first(struct drive *d)
+{
+    unsigned *outcomes = ARENA_ARRAY(d->s.a, unsigned, d->plan.n_ops);
+    for (size_t i = 0; i < d->plan.n_ops; i++) {
+        outcomes[i] = LB_NOT_RUN;
+    }
+    drive_note_serving(d, outcomes);
+}
+
 static enum turn stage_execute(struct drive *d)
 {
     d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
@@ -439,6 +449,9 @@ static enum turn stage_execute(struct drive *d)
     struct lb_exec_result result;
     struct err err = ERR_INIT;
     cfg.on_round = drive_note_serving;
+    if (d->tidies) {
+        note_serving_first(d);
+    }
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
     drive_debts_book(d, result.outcomes);
     if (rc == ERR_OK) {

@@ -10,6 +10,7 @@
  * Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
+#include "common/lb/put_back.h"
 
 #include <string.h>
 
@@ -68,7 +69,8 @@ void drive_debts_book(struct drive *d, const unsigned *outcomes)
                 drop(d, k);
             }
         }
-        if (op->undo != NULL && took_away(op, outcomes[i])) {
+        if (op->undo != NULL && op->undo != &lb_controller_puts_back &&
+            took_away(op, outcomes[i])) {
             owe(d, op->owners, op->undo);
         }
     }

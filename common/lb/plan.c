@@ -10,6 +10,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/lb/plan_order.h"
+#include "common/lb/put_back.h"
 
 #include <string.h>
 
@@ -226,6 +227,8 @@ bool lb_op_type_is_whole(const struct lb_op_type *type)
            (type->step != NULL) + (type->run != NULL) + (type->run_many != NULL) == 1;
 }
 
+const struct lb_undo lb_controller_puts_back = {.verb = LB_CREATE};
+
 bool lb_op_takes_down(const struct lb_op *op)
 {
     return op->undo != NULL && op->undo->verb == LB_CREATE;
@@ -361,7 +364,7 @@ static int check_undos(const struct lb_plan *p, struct err *err)
     for (size_t i = 0; rc == ERR_OK && i < p->n_ops; i++) {
         const struct lb_op *op = &p->ops[i];
         rc = op->ask != NULL ? check_undo_alone(op->ask, err) : ERR_OK;
-        if (rc == ERR_OK && op->undo != NULL) {
+        if (rc == ERR_OK && op->undo != NULL && op->undo != &lb_controller_puts_back) {
             rc = check_undo(p, op->undo, i + 1, err);
         }
     }

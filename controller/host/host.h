@@ -76,8 +76,9 @@ struct tt_result {
     unsigned news;            /* those of them that its owner hears of (not TT_OP_AGAIN) */
     unsigned operations_done; /* operations that ended well */
     /* of the plan that was reported last */
-    unsigned failed_spared;     /* operations that failed, and without which clients are served */
-    unsigned failed_others;     /* other operations that failed */
+    unsigned failed_spared; /* operations that failed, and without which clients are served */
+    unsigned failed_others; /* other operations that failed */
+    bool only_takes; /* it takes down what works, and makes nothing: that is another plan's */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;
@@ -91,6 +92,7 @@ struct tt_result {
     bool marked;      /* it was sent in this call */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
     bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
+    bool gave_way;    /* the same by a plan that only takes: no operation of it puts it back */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */

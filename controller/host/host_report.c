@@ -290,6 +290,7 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         bool first = r->news == 0 && n.news > 0;
         r->failed_spared = 0;
         r->failed_others = 0;
+        r->only_takes = n.takes_down && n.create == 0;
         r->planned += changes;
         r->news += n.news;
         if (h->args.note_plans) {
@@ -397,13 +398,16 @@ static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *c
         return;
     }
     struct host_call *c = host_call_of(call);
-    bool spared = op->verb == TT_OP_DELETE || (op->flags & TT_OP_SERVES_WITHOUT) != 0;
+    /* A thing that is deleted for its replacement serves until then; parts of it may have gone. */
+    bool tidies = op->verb == TT_OP_DELETE && (op->flags & TT_OP_PUT_BACK) == 0;
+    bool spared = tidies || (op->flags & TT_OP_SERVES_WITHOUT) != 0;
     mutex_lock(&c->lock);
     for (uint32_t i = 0; i < op->n_owners; i++) {
         struct tt_result *r = host_call_find(c, op->owners[i]);
         if (r != NULL) {
             r->operations_done += code == TT_OK;
             r->took_down = r->took_down || (code == TT_OK && (op->flags & TT_OP_PUT_BACK) != 0);
+            r->gave_way = r->gave_way || (r->took_down && r->only_takes);
             r->failed_spared += code != TT_OK && spared;
             r->failed_others += code != TT_OK && !spared;
         }

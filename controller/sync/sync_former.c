@@ -82,8 +82,9 @@ static const struct tt_service *former_of(const struct sync_item *item)
     const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
     const struct tt_condition *c = kept(item);
     const struct tt_service *was = accepted(item);
+    bool now = item->result != NULL && item->result->former_sent && item->result->gave_way;
 
-    if (c == NULL && !item->known.replacing) {
+    if (c == NULL && !item->known.replacing && !now) {
         return NULL;
     }
     if (was != NULL) {

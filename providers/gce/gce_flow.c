@@ -4,8 +4,7 @@
  *
  * Which kind a Service gets is decided first, by what it says and carries, and where that does not
  * tell, by one look at what is there (gce_decide.h).  What it has as another kind goes before the
- * new one is made: two kinds share names (forwarding rule a<uid>, backend service, firewall), so
- * they cannot stand side by side. */
+ * new one is made, or, where both can stand side by side, after (gce_flow_former.c). */
 #include "providers/gce/gce_flow.h"
 
 #include "common/base/str.h"
@@ -33,27 +32,62 @@ static enum gce_kind first_bs_kind(unsigned bits)
     return GCE_KIND_NONE;
 }
 
-/* Nodes follow what stands.  A Service that asks for another kind, in vain so far, bears the
- * finalizer of the kind that it has, and not that of the one that it asks for, which continues
- * before anything of it is made (it may be newer than the object that is seen here). Only where a
- * target pool is asked for: the other kinds share their names, and what is half made of one of them
- * must not be led back. */
-static void follow_what_stands(struct lb_item *item)
+/* Does its target pool serve, beside what it has as another kind?  As far as is known without a
+ * request: the rule leads to one, and its address is published or the only one that can be. */
+static enum gce_known pool_serves(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_decision *d = &gce_item_of(item)->decision;
+    const struct tt_service *svc = item->in->service;
+    const char *name = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    struct json_object *rule = NULL;
+    enum gce_known known = gce_snapshot_get(gce_cloud_of(s)->snapshot, GCE_KEY(GCE_RULES, name),
+                                            GCE_SNAPSHOT_ANY, s->a, &rule);
+    if (known != GCE_PRESENT) {
+        return known;
+    }
+    bool published = svc->n_ingress > 0 && str_eq(json_str(rule, "IPAddress"), svc->ingress[0].ip);
+    bool pool = !str_is_empty(json_str(rule, "target"));
+    return pool && (published || !gce_kinds_stand_together(d->kind, d->former)) ? GCE_PRESENT
+                                                                                : GCE_ABSENT;
+}
+
+/* The kind whose finalizer it bears beside that of the one that it asks for, and does not have. */
+static enum gce_kind marked_kind(const struct lb_item *item)
+{
+    const struct gce_decision *d = &gce_item_of(item)->decision;
+    const char *asked = str_or(gce_kind_finalizer(d->mark), LB_CLEANUP_FINALIZER);
+    for (int k = GCE_KIND_TARGET_POOL;
+         !svc_has_finalizer(item->in->service, asked) && k < GCE_KIND_MAX; k++) {
+        const char *mark = gce_kind_finalizer((enum gce_kind)k);
+        if ((d->former & BIT(k)) != 0 && mark != NULL &&
+            svc_has_finalizer(item->in->service, mark)) {
+            return (enum gce_kind)k;
+        }
+    }
+    return GCE_KIND_NONE;
+}
+
+/* Nodes follow what stands.  A Service that asks for another kind, in vain so far, may bear the
+ * finalizers of both; of two kinds of which one is a target pool the forwarding rule tells which
+ * serves.  The other kinds share their names, and so their members. */
+static void follow_what_stands(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_decision *d = &gce_item_of(item)->decision;
-    const char *asked = str_or(gce_kind_finalizer(d->mark), LB_CLEANUP_FINALIZER);
-    if (item->in->verb != TT_VERB_UPDATE || d->kind != GCE_KIND_TARGET_POOL ||
-        svc_has_finalizer(item->in->service, asked)) {
+    bool asks_pool = d->kind == GCE_KIND_TARGET_POOL;
+    bool had_pool = (d->former & BIT(GCE_KIND_TARGET_POOL)) != 0;
+    if (item->in->verb != TT_VERB_UPDATE || d->teardown || d->former == 0 ||
+        (!asks_pool && !had_pool)) {
         return;
     }
-    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
-        const char *mark = gce_kind_finalizer((enum gce_kind)k);
-        bool stands =
-            (d->former & BIT(k)) != 0 && mark != NULL && svc_has_finalizer(item->in->service, mark);
-        if (stands && !d->teardown) {
-            d->kind = d->mark = (enum gce_kind)k;
-            return;
-        }
+    enum gce_known serves = pool_serves(s, item);
+    enum gce_kind kind = asks_pool ? first_bs_kind(d->former) : d->kind;
+    if (serves == GCE_PRESENT) {
+        kind = GCE_KIND_TARGET_POOL;
+    } else if (serves == GCE_UNKNOWN) {
+        kind = marked_kind(item);
+    }
+    if (kind != GCE_KIND_NONE && kind != d->kind) {
+        d->kind = d->mark = kind;
     }
 }
 
@@ -99,12 +133,16 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
         g->tp.in.verb = TT_VERB_DELETE;
         rc = gce_tp_flow_facts(s, item, err);
         g->tp.in.changes_kind = changes;
+        g->tp.in.keeps_traffic =
+            changes && !g->decision.teardown && g->decision.kind == GCE_KIND_ILB_GROUPS;
     }
     if (rc == ERR_OK && has_bs_bits(g->former)) {
         enum gce_kind kind = first_bs_kind(g->former);
         g->was.in.verb = TT_VERB_DELETE;
         rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, &g->was, kind, err);
         g->was.in.only = changes ? g->former : 0;
+        g->was.in.keeps_traffic =
+            changes && !g->decision.teardown && g->decision.kind == GCE_KIND_TARGET_POOL;
     }
     return rc;
 }
@@ -165,7 +203,7 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
         return ERR_OK; /* its error is its result */
     }
     guard(s, item);
-    follow_what_stands(item);
+    follow_what_stands(s, item);
     find_formers(item);
     bool deletes = item->in->verb == TT_VERB_DELETE;
     if (g->decision.kind == GCE_KIND_NONE &&
@@ -204,189 +242,7 @@ static int facts(struct lb_sync *s, struct err *err)
     return gce_auth_ready(p->cloud.auth, s->http, s->cancel, err);
 }
 
-/* ---- stage 1: what it had -------------------------------------------------------------------- */
-
-/* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
- * what to wait for. */
-static bool deletes_pool(const struct lb_item *item)
-{
-    const struct gce_item *g = gce_item_of(item);
-    return (g->former & BIT(GCE_KIND_TARGET_POOL)) != 0 ||
-           (item->in->verb == TT_VERB_DELETE && g->former == 0);
-}
-
-static bool former_needed(const struct lb_sync *s)
-{
-    for (size_t i = 0; i < s->n_items; i++) {
-        const struct lb_item *item = &s->items[i];
-        if (lb_item_is_active(item) && (gce_item_of(item)->former != 0 || deletes_pool(item))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_groups(const struct tt_service *other, const struct gce_decision *d,
-                       const void *arg)
-{
-    (void)other;
-    (void)arg;
-    return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
-}
-
-bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)
-{
-    const struct gce_item *g = gce_item_of(item);
-    return !(gce_flow_is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
-           gce_kind_has_groups(g->was.in.kind) && !gce_cloud_of(s)->offline &&
-           !str_is_empty(g->was.facts.cluster_id) &&
-           !gce_others_any(s, item->in->service, has_groups, NULL);
-}
-
-static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
-{
-    if (gce_flow_takes_groups(s, item)) {
-        const char *cluster = gce_item_of(item)->was.facts.cluster_id;
-        size_t from = plan->n_ops;
-        gce_groups_plan_delete(gce_provider_of(s)->groups, s, plan, item->key,
-                               gce_l4_group_name(s->a, cluster));
-        gce_bs_order_groups(plan, from);
-    }
-}
-
-/* A deletion may have been looked at already, to find out what it is (gce_flow_decide.c). */
-static int observe_was(struct lb_sync *s, struct lb_item *item, struct err *err)
-{
-    struct gce_item *g = gce_item_of(item);
-    if (g->was_ahead) {
-        g->was_ahead = false;
-        s->observed_fresh = true;
-        return ERR_OK;
-    }
-    return gce_bs_flow_observe(s, item, &g->was, err);
-}
-
-static int former_observe(struct lb_sync *s, struct err *err)
-{
-    (void)err;
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct lb_item *item = &s->items[i];
-        struct gce_item *g = gce_item_of(item);
-        if (!lb_item_is_active(item)) {
-            continue;
-        }
-        if (deletes_pool(item)) {
-            gce_tp_flow_observe(s, item);
-        }
-        if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            g->was.lists_groups = gce_flow_takes_groups(s, item);
-            item->err.code = observe_was(s, item, &item->err);
-        }
-        if (item->err.code == ERR_OK && gce_flow_takes_groups(s, item)) {
-            item->err.code = gce_groups_list(s, &item->err);
-        }
-    }
-    return ERR_OK;
-}
-
-static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
-                              const struct lb_item *item)
-{
-    const struct gce_item *g = gce_item_of(item);
-    (void)s;
-    if (item->in->verb != TT_VERB_DELETE && g->former != 0) {
-        lb_plan_because(plan, item->key, "%s → what it had as another kind goes first",
-                        g->decision.says);
-    }
-}
-
-static bool takes_rule(const struct gce_item *g)
-{
-    for (size_t i = 0; i < g->n_gone; i++) {
-        if (g->gone[i].c == GCE_RULES) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The rule of the former kind, as it was observed; NULL: it was not. */
-static const struct gce_rule *former_rule(const struct gce_item *g, const char *name)
-{
-    const struct gce_tp_observed *o = &g->tp.o;
-    bool pools = o->has_rule == GCE_PRESENT && str_eq(o->rule.name, name);
-    return pools ? &o->rule : gce_slots_rule(&g->was.slots, name);
-}
-
-/* The new balancer has a rule, too. */
-static void ask_for_rules(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
-{
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        struct lb_op *op = &plan->ops[i];
-        bool goes = op->verb == LB_DELETE && str_set_has(&op->owners, item->key) &&
-                    str_eq(op->kind, gce_collection_word(GCE_RULES));
-        const struct gce_rule *r = goes ? former_rule(gce_item_of(item), op->name) : NULL;
-        op->ask = r != NULL ? gce_flow_ask_rule(s, r) : op->ask;
-    }
-}
-
-/* Two kinds share names, so the new balancer cannot stand beside the old one. */
-static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
-{
-    const struct gce_item *g = gce_item_of(item);
-    gce_flow_note_gone(s, plan, item);
-    if (gce_flow_is_built(item) && takes_rule(g)) {
-        ask_for_rules(s, plan, item);
-        lb_plan_effect(plan, item->key,
-                       "Traffic stops until the new load balancer (%s) is complete, and comes to "
-                       "another address then: the kind of load balancer changes.",
-                       gce_kind_text(g->decision.kind));
-    } else if (takes_rule(g) && item->in->verb != TT_VERB_DELETE) {
-        lb_plan_effect(plan, item->key,
-                       "Traffic stops: the Service asks for no load balancer of "
-                       "trimtab's any more.");
-    }
-}
-
-static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
-{
-    (void)err;
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct lb_item *item = &s->items[i];
-        if (!lb_item_is_active(item)) {
-            continue;
-        }
-        struct gce_item *g = gce_item_of(item);
-        because_of_former(s, plan, item);
-        if (deletes_pool(item)) {
-            gce_tp_flow_plan(s, plan, item);
-        }
-        if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            struct gce_bs_item *w = &g->was;
-            item->err.code =
-                gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
-            if (item->err.code == ERR_OK) {
-                plan_groups_away(s, plan, item);
-            }
-        }
-        if (item->err.code == ERR_OK) {
-            tell_flip(s, plan, item);
-        }
-    }
-    return ERR_OK;
-}
-
-/* ---- stage 3: the load balancer -------------------------------------------------------------- */
-
-/* Two Services that change into each other's kind must not wait for each other's shared check. */
-void gce_flow_release_formers(struct lb_item *item)
-{
-    struct gce_item *g = gce_item_of(item);
-    gce_bs_flow_release(&g->was);
-    if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
-        gce_tp_flow_release(&g->tp);
-    }
-}
+/* ---- stage 4: the load balancer -------------------------------------------------------------- */
 
 static bool balancer_needed(const struct lb_sync *s)
 {
@@ -609,7 +465,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         if (has_bs_bits(g->former)) {
             gce_bs_flow_status(s, item, &g->was);
         }
-        if (deletes_pool(item)) {
+        if (gce_flow_deletes_pool(item)) {
             gce_tp_flow_status(s, item);
         }
     } else if (gce_item_is_bs(item)) {
@@ -637,9 +493,9 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
 
 static const struct lb_stage stages[] = {
     {.name = "former load balancer",
-     .needed = former_needed,
-     .observe = former_observe,
-     .plan = former_plan},
+     .needed = gce_flow_former_needed,
+     .observe = gce_flow_former_observe,
+     .plan = gce_flow_former_plan},
     {.name = "way for another Service",
      .needed = gce_give_way_needed,
      .observe = gce_give_way_observe,
@@ -652,6 +508,11 @@ static const struct lb_stage stages[] = {
      .needed = balancer_needed,
      .observe = balancer_observe,
      .plan = balancer_plan},
+    {.name = "outlived load balancer",
+     .needed = gce_flow_outlived_needed,
+     .observe = gce_flow_outlived_observe,
+     .plan = gce_flow_outlived_plan,
+     .tidies = true},
 };
 
 const struct lb_flow gce_flow = {

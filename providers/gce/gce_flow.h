@@ -3,8 +3,10 @@
  *
  *     facts   which kind is it (gce_decide.h), what did it have before
  *     stage 1 "former load balancer": what it had as another kind, or all of it (DELETE), goes
- *     stage 2 "instance groups": the cluster's shared groups hold the nodes
- *     stage 3 "load balancer": the kind's own observe and plan
+ *     stage 2 "way for another Service": its rule, where two Services exchange theirs
+ *     stage 3 "instance groups": the cluster's shared groups hold the nodes
+ *     stage 4 "load balancer": the kind's own observe and plan
+ *     stage 5 "outlived load balancer": what it had as another kind that can stand beside it, goes
  *     status  address, annotations, events, finalizers
  *
  * Private to gce_flow*.c, gce_target_pool_flow.c and gce_bs_*.c. */
@@ -73,9 +75,10 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 }
 /* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
-/* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
- * one can come. */
-const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
+/* How a resource would be made again as it stands (plan.h, `ask`): it goes before the Service's
+ * next one can come.  `body` is given away. */
+const struct lb_undo *gce_flow_ask(const struct lb_sync *s, enum gce_collection c, const char *name,
+                                   struct json_object *body);
 /* Takes what an earlier stage takes away for gone, in the slots of an ENSURE that is only
  * planned. */
 void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item,
@@ -100,6 +103,16 @@ bool gce_flow_is_built(const struct lb_item *item);
 bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item);
 /* Two Services that change into each other's kind must not wait for each other's shared check. */
 void gce_flow_release_formers(struct lb_item *item);
+/* Stages "former load balancer" and "outlived load balancer" (gce_flow_former.c). */
+bool gce_flow_former_needed(const struct lb_sync *s);
+int gce_flow_former_observe(struct lb_sync *s, struct err *err) _warn_unused_;
+int gce_flow_former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+bool gce_flow_outlived_needed(const struct lb_sync *s);
+int gce_flow_outlived_observe(struct lb_sync *s, struct err *err) _warn_unused_;
+int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
+ * whom to wait for. */
+bool gce_flow_deletes_pool(const struct lb_item *item);
 /* Stage "instance groups" (gce_flow_groups.c). */
 bool gce_flow_groups_needed(const struct lb_sync *s);
 int gce_flow_groups_observe(struct lb_sync *s, struct err *err) _warn_unused_;

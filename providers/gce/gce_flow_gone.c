@@ -2,7 +2,7 @@
 /* gce_flow_gone.c: remembers what an earlier stage of a sync takes away (gce_flow.h).
  *
  * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change
- * of what the sync will make again.  Here, too, is how the cloud is asked before a rule goes. */
+ * of what the sync will make again.  Here, too, is how the cloud is asked before something goes. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/ops/gce_ops.h"
@@ -26,19 +26,16 @@ static void give_back(void *arg)
     json_object_put(arg);
 }
 
-const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r)
+const struct lb_undo *gce_flow_ask(const struct lb_sync *s, enum gce_collection c, const char *name,
+                                   struct json_object *body)
 {
     struct gce_op *arg = ARENA_NEW(s->a, struct gce_op);
     struct lb_undo *ask = ARENA_NEW(s->a, struct lb_undo);
-    *arg = (struct gce_op){.c = GCE_RULES,
-                           .verb = GCE_INSERT,
-                           .name = r->name,
-                           .body = gce_rule_body(r),
-                           .call = s->call};
-    arena_defer(s->a, give_back, arg->body);
+    *arg = (struct gce_op){.c = c, .verb = GCE_INSERT, .name = name, .body = body, .call = s->call};
+    arena_defer(s->a, give_back, body);
     *ask = (struct lb_undo){.verb = LB_CREATE,
-                            .kind = gce_collection_word(GCE_RULES),
-                            .name = r->name,
+                            .kind = gce_collection_word(c),
+                            .name = name,
                             .type = &gce_op_type_insert,
                             .arg = arg,
                             .calls = gce_op_calls(arg)};

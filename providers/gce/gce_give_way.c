@@ -222,7 +222,7 @@ static void plan_item(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
                                       pair->rival->ns, pair->rival->name),
                   .tolerate = LB_TOLERATE_ABSENT, .type = &gce_op_type_delete,
                   .calls = gce_op_calls(&arg), .arg = arena_memdup(s->a, &arg, sizeof(arg)));
-        op.ask = gce_flow_ask_rule(s, self.has[i]);
+        op.ask = gce_flow_ask(s, GCE_RULES, self.has[i]->name, gce_rule_body(self.has[i]));
         (void)lb_plan_add(plan, item->key, &op);
     }
     lb_plan_effect(plan, item->key,

@@ -54,7 +54,9 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
     if (!has_port(after, p) || has(j, EDIT_LEAVES)) {
         return REACH_NOBODY;
     }
-    if (has(j, EDIT_ADMITS) || has(j, EDIT_MOVES)) {
+    /* Served at neither address, it has been taken down for what is refused. */
+    bool nowhere = has(j, EDIT_MOVES) && reach_ranges_empty(now);
+    if (has(j, EDIT_ADMITS) || (has(j, EDIT_MOVES) && !nowhere)) {
         return reach_ranges_and(j->a, was, now);
     }
     return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));

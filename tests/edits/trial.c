@@ -578,7 +578,9 @@ static int watch_retries(struct trial *t, struct judge *j)
     if (!refuses_for_good(t->args->fault) || !atomic_load(&t->announced)) {
         return ERR_OK;
     }
+    t->s.kind = NULL; /* the stage would heal it meanwhile */
     int rc = stage_settle(&t->s, RETRIES_MS);
+    t->s.kind = t->args->fault;
     if (rc == ERR_OK) {
         judge_once(j, service_now(t, "web"), history_now(t->h));
     }

@@ -84,6 +84,8 @@ struct gce_bs_input {
      * that shares names: bits 1u << enum gce_kind of what goes; what is seen to be of another kind
      * stays.  0: everything of its names goes. */
     unsigned only;
+    /* DELETE: the kind that it gets calls its firewall as target pools do, and takes that over */
+    bool keeps_traffic;
     struct gce_bs_outcome *outcome;
     const struct tt_call *call;
 };

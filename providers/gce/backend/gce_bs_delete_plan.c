@@ -185,7 +185,8 @@ static void delete_all(struct deleting *x, const struct gce_bs_names *n)
     bool has_deny = only == 0 || (only & BIT_NETLB) != 0;
     for (int family = 0; family < 2; family++) {
         delete_rules(x, n, family);
-        for (size_t i = 0; !shares && n->firewalls[family][i] != NULL; i++) {
+        bool taken_over = n->legacy && x->e.in->keeps_traffic;
+        for (size_t i = 0; !shares && !taken_over && n->firewalls[family][i] != NULL; i++) {
             delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);
         }
         if (has_deny) {

@@ -106,7 +106,8 @@ struct gce_decision {
     /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
     unsigned needs;
     bool teardown;   /* it wants nothing that is built here: what it has goes */
-    unsigned former; /* bits 1u << enum gce_kind: what of ours it has beside `kind`; goes first */
+    unsigned former; /* bits 1u << enum gce_kind: what of ours it has beside `kind`; goes first,
+                      * or last (gce_kinds_stand_together()) */
     /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2); only where
      * the external L4 part is run here. */
     /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
@@ -114,6 +115,9 @@ struct gce_decision {
     bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
     bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
 };
+/* Share `kind` and the former one no name?  Then the new load balancer is made beside the former
+ * one, which goes when it is complete (docs/adr/0060); else what it was goes first. */
+bool gce_kinds_stand_together(enum gce_kind kind, unsigned former);
 /* --prevent-legacy-race-l4-ilb (§1.5 step 2): for how long, in ms, a new internal Service without a
  * class waits for a sign that the other program, which has the legacy part, takes it; counted from
  * its creation.  0: it need not. */

@@ -52,7 +52,8 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
     } else if (d->kind != GCE_KIND_NONE) {
         str_appendf(&b, d->kind == GCE_KIND_NEGS_ONLY ? "gets %s" : "is served by %s",
                     noun(d->kind));
-        str_appendf(&b, d->former != 0 ? "; first it loses " : ".");
+        bool together = gce_kinds_stand_together(d->kind, d->former);
+        str_appendf(&b, d->former == 0 ? "." : together ? "; then it loses " : "; first it loses ");
         append_former(&b, d->former);
         str_appendf(&b, d->former != 0 ? "." : "");
     } else if (d->is != GCE_KIND_NONE) {

@@ -53,6 +53,12 @@ bool gce_kind_has_service(enum gce_kind kind)
     return kind >= GCE_KIND_ILB_GROUPS && kind <= GCE_KIND_NETLB_NEGS;
 }
 
+bool gce_kinds_stand_together(enum gce_kind kind, unsigned former)
+{
+    return (kind == GCE_KIND_ILB_NEGS && former == 1u << GCE_KIND_TARGET_POOL) ||
+           (kind == GCE_KIND_TARGET_POOL && former == 1u << GCE_KIND_ILB_NEGS);
+}
+
 const char *gce_kind_finalizer(enum gce_kind kind)
 {
     return gce_kinds[kind].finalizer;

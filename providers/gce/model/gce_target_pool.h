@@ -64,6 +64,8 @@ struct gce_tp_input {
     bool others_have_deny;       /* a deny firewall of another Service still stands */
     /* DELETE: the Service gets another kind; what is of that one already stays */
     bool changes_kind;
+    /* DELETE: that kind calls its firewall alike, and takes this one over */
+    bool keeps_traffic;
     bool puts_right;                /* lb_puts_right() */
     bool leads_back;                /* lb_leads_back() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */

@@ -58,7 +58,7 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (has_rule) {
         (void)tp_delete(&e, GCE_RULES, names->lb, WHY);
     }
-    if (o->has_traffic == GCE_PRESENT && !replaced) {
+    if (o->has_traffic == GCE_PRESENT && !replaced && !in->keeps_traffic) {
         (void)tp_delete(&e, GCE_FIREWALLS, names->firewall, WHY);
     }
     if (o->has_deny == GCE_PRESENT) {

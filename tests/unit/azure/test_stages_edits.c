@@ -299,7 +299,7 @@ static void merged_write__refused__what_goes_is_written_first(void **state)
     stage_rig_settled(r);
 }
 
-/* The balancer after each write, "old other → other". */
+/* The frontends of the balancer in each write: "old other; other; ". */
 struct written_frontends {
     const char *text;
 };

@@ -18,6 +18,12 @@ static const struct tt_kv l4[] = {{"enable-l4-neg", "true"},
 #define INTERNAL                                                                                   \
     "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"}}}"
 #define RBS "{\"metadata\":{\"annotations\":{\"cloud.google.com/l4-rbs\":\"enabled\"}}}"
+#define FLIP(type, rbs)                                                                            \
+    "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":" type               \
+    ",\"cloud.google.com/l4-rbs\":" rbs "}}}"
+#define TO_RBS      FLIP("null", "\"enabled\"")
+#define TO_INTERNAL FLIP("\"Internal\"", "null")
+#define TO_POOL     "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":null}}}"
 #define PORTS(port, protocol)                                                                      \
     "{\"spec\":{\"ports\":[{\"port\":" port ",\"protocol\":\"" protocol "\"}]}}"
 
@@ -172,10 +178,10 @@ static void edit__may_not_be_made__all_stands(void **state)
         {INTERNAL, PORTS("8080", "TCP"), "forwardingRules.insert", "forwarding rule"},
         {RBS, PORTS("8080", "TCP"), "forwardingRules.insert", "forwarding rule"},
         {RBS, PORTS("80", "UDP"), "forwardingRules.insert", "forwarding rule"},
-        {"{}", INTERNAL, "forwardingRules.insert", "forwarding rule"},
-        {INTERNAL,
-         "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":null}}}",
-         "forwardingRules.insert", "forwarding rule"},
+        {INTERNAL, TO_RBS, "forwardingRules.insert", "forwarding rule"},
+        {INTERNAL, TO_RBS, "regionBackendServices.insert", "backend service"},
+        {RBS, TO_INTERNAL, "forwardingRules.insert", "forwarding rule"},
+        {RBS, TO_INTERNAL, "regionBackendServices.insert", "backend service"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -194,6 +200,44 @@ static void edit__may_not_be_made__all_stands(void **state)
         rig_no_faults(r);
         assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
         rig_stop(r);
+    }
+}
+
+/* A target pool and an internal balancer with NEGs share no name: whatever is refused of the new
+ * one, the former one serves on; and it is gone when the new one is complete. */
+static void flip__of_kinds_without_common_names__the_former_one_serves_until_the_end(void **state)
+{
+    static const struct {
+        const char *from, *to, *former; /* collection/prefix of its rule */
+    } rows[] = {{"{}", INTERNAL, "forwardingRules/a"},
+                {INTERNAL, TO_POOL, "forwardingRules/k8s2-tcp-"}};
+    static const char *const ops[] = {"addresses.insert",
+                                      "firewalls.insert",
+                                      "healthChecks.insert",
+                                      "targetPools.insert",
+                                      "httpHealthChecks.insert",
+                                      "networkEndpointGroups.insert",
+                                      "regionBackendServices.insert",
+                                      "forwardingRules.insert"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        size_t n_refused = 0;
+        for (size_t k = 0; k < ARRAY_LEN(ops); k++) {
+            struct rig *r = start(6, rows[i].from);
+            rig_edit(r, "web", rows[i].to);
+            refuse_from(r, ops[k], 1, 0, 403);
+            const struct tt_result *res = rig_ensure(r, "web");
+            bool refused = res->code != TT_OK;
+            n_refused += refused;
+            if (refused && strstr(rig_inventory(r), rows[i].former) == NULL) {
+                fail_msg("row %zu, %s: the former rule has gone:\n%s", i, ops[k], rig_inventory(r));
+            }
+            rig_no_faults(r);
+            assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+            assert_null(strstr(rig_inventory(r), rows[i].former));
+            rig_stop(r);
+        }
+        assert_true(n_refused >= 3); /* the others are not sent, or tolerated */
     }
 }
 
@@ -221,6 +265,7 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit__pool_of_many_refused__comes_back_with_all),
         cmocka_unit_test(edit__ports_and_ranges__only_the_ports_come_back),
         cmocka_unit_test(edit__may_not_be_made__all_stands),
+        cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),
     };
     return cmocka_run_group_tests_name("put_back", tests, NULL, NULL);
