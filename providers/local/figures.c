@@ -46,7 +46,8 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
     GAUGE_ALONE("local_addresses_outside_pools",
                 "Addresses that Services keep and that are in no pool any more"),
     COUNTER("local_announcements_total", of_kind,
-            "Announcements of an address on a link, by kind: arp, ndp"),
+            "Announcements of an address on a link, by kind: arp, ndp, answer (to a host that asks "
+            "by ARP where the kernel does not answer)"),
     GAUGE("local_buckets", of_state,
           "Buckets of addresses that this director shares with others, by state: held, asked, "
           "leaving"),

@@ -31,7 +31,7 @@ struct local_round {
 #define LOCAL_SECOND_MISSING                                                                       \
     "no address of the second family is free; one is added as soon as there is"
 #define LOCAL_PORTS_SHARED                                                                         \
-    "other Services are at the address under another key; nobody else may join"
+    "other Services are at the address under another key; no other Service may join"
 
 struct local_provider {
     struct arena *a; /* configuration */
@@ -81,6 +81,7 @@ struct local_provider {
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
     bool no_ctnetlink;   /* and that was logged */
+    int settle_told;     /* why packets under way are not waited for, as it was logged last */
     uint64_t subnets;    /* of the interfaces, as they were seen (subnets.c); 0: not yet */
     struct map *told;    /* key of a Service → what others changed, as its owner's event said
                        * (told.c) */
@@ -164,7 +165,7 @@ struct map *local_told_new(void);
 bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
                        unsigned *ret_times);
 /* The Service's address (its text) is in no pool any more.  After a start the owner hears of it
- * once, though nobody edited anything. */
+ * once, though nothing was edited. */
 void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr);
 /* Nothing of the Service differs now: the next time is another time. */
 void local_told_right(struct local_provider *p, const char *key);
@@ -304,8 +305,8 @@ const struct tt_service *local_service_of(const struct tt_service *const *all, u
 #define LOCAL_NOBODY "-"
 /* It is this instance's: another one has routes of the same number. */
 bool local_is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v);
-/* The address for which such a Service stands; NULL: it is another Service, or somebody
- * has the address. */
+/* The address for which such a Service stands; NULL: it is another Service, or the
+ * address is in use. */
 const struct local_mirror_vip *local_nobodys_of(const struct local_provider *p, struct arena *a,
                                                 const struct tt_service *s);
 void local_nobodys_each(const struct local_provider *p, struct arena *a,
@@ -319,7 +320,7 @@ int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unuse
 /* --- ipvs.c ----------------------------------------------------------------------------------- */
 /* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */
 int local_ipvs_usable(struct local_provider *p, struct err *err);
-/* Of open(): a pool that needs IPVS has it, and nobody else's services stand in a pool. */
+/* Of open(): a pool that needs IPVS has it, and no other program's services stand in a pool. */
 int local_ipvs_start(struct local_provider *p, struct err *err);
 /* Services that are ours go into the mirror, without their destinations. */
 int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err);

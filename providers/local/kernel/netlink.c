@@ -304,7 +304,7 @@ int local_nl_code(int error)
     case EMFILE:
     case EINTR:
     case EAGAIN:
-    case ERANGE: /* nf_tables: a transaction of somebody else came between */
+    case ERANGE: /* nf_tables: another program's transaction came between */
     case ENETDOWN:
     case ENODEV:
         return ERR_TRANSIENT;

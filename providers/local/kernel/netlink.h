@@ -70,8 +70,8 @@ struct local_nl_hear {
 };
 /* Sends what is in `b` and hears all answers.  `sure` is the request that is certainly answered,
  * with a refusal at least.  A refusal is not an error of this function; refusals of a dump are
- * handed to `ack`, too.  ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), nobody
- * knows what was done; or a dump was cut by a change of what it lists.  ERR_BUG: the kernel does
+ * handed to `ack`, too.  ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), it is
+ * unknown what was done; or a dump was cut by a change of what it lists.  ERR_BUG: the kernel does
  * not take the buffer.  Does not block. */
 int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t sure,
                   const struct local_nl_hear *hear, struct err *err) _warn_unused_;

@@ -59,16 +59,16 @@ static void add_range_field(struct emit *e, struct lb_op *op, bool comes, const 
             : (struct lb_field){.path = "sourceRanges", .old_text = range, .new_value = {.op = -1}};
 }
 
-/* Ranges that come (or go), in the order of a deed: everybody first. */
+/* Ranges that come (or go), in the order of a deed: "all" first. */
 static void add_range_fields(struct emit *e, struct lb_op *op, const struct changes *c)
 {
     op->fields = ARENA_ARRAY(e->a, struct lb_field, c->n + 1);
     for (int adds = 1; adds >= 0; adds--) {
         for (size_t i = 0; i < c->n; i++) {
             const struct local_nft_element *n = &c->items[i].e;
-            const struct ip_net everybody = {.addr = {.len = n->id.vip.len}};
+            const struct ip_net all_clients = {.addr = {.len = n->id.vip.len}};
             if (n->set != LOCAL_NFT_SNAT && c->items[i].del == (adds == 0)) {
-                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &everybody : &n->net);
+                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &all_clients : &n->net);
             }
         }
     }
@@ -133,14 +133,16 @@ static void end_stand_in(struct changes *c, const struct local_front *from,
 }
 
 static void emit_ranges(struct emit *e, const struct local_front *f, struct lb_op op,
-                        const struct changes *c)
+                        const struct changes *c, bool settles)
 {
     if (c->n == 0) {
         return;
     }
     op.name = local_emit_front_name(e, &f->id);
     op.type = &local_nft_type;
-    op.arg = local_deed_of(e, c);
+    struct local_nft_deed *deed = local_deed_of(e, c);
+    deed->settles = settles;
+    op.arg = deed;
     add_range_fields(e, &op, c);
     local_emit(e, op);
 }
@@ -181,7 +183,7 @@ static void open_front(struct emit *e, const struct local_front *to)
     emit_ranges(e, to,
                 LB_OP(.verb = is_open ? LB_CHANGE : LB_CREATE, .kind = "source ranges",
                       .why = is_open ? "its source ranges have changed" : "it has a target"),
-                &c);
+                &c, false);
     if (from != NULL) {
         struct changes also = range_changes(e, from, to);
         end_stand_in(&also, from, to, true);
@@ -189,7 +191,7 @@ static void open_front(struct emit *e, const struct local_front *to)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_CREATE, .kind = "stand-in ranges",
                           .why = "they overlap source ranges that go"),
-                    &also);
+                    &also, false);
     }
 }
 
@@ -209,7 +211,7 @@ void local_ranges_narrow(struct emit *e)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_CHANGE, .kind = "source ranges",
                           .why = "its source ranges have changed"),
-                    &c);
+                    &c, true);
     }
 }
 
@@ -231,7 +233,7 @@ void local_ranges_complete(struct emit *e)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_DELETE, .kind = "stand-in ranges",
                           .why = "the source ranges are complete"),
-                    &c);
+                    &c, true);
     }
 }
 
