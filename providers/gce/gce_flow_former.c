@@ -63,12 +63,14 @@ bool gce_flow_outlived_needed(const struct lb_sync *s)
     return some_take_part(s, true);
 }
 
+/* Here, not by another program: that one may never have used the groups, and would not delete them.
+ * What it does use the cloud keeps (LB_TOLERATE_IN_USE). */
 static bool has_groups(const struct tt_service *other, const struct gce_decision *d,
                        const void *arg)
 {
     (void)other;
     (void)arg;
-    return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
+    return gce_kind_has_groups(d->kind);
 }
 
 bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)

@@ -321,6 +321,57 @@ static void race__instance_groups_with_the_mark_of_negs__groups_stay(void **stat
     rig_stop(r);
 }
 
+/* ---- instance groups of which another program might be a user -------------------------------- */
+
+static bool has_groups(struct rig *r)
+{
+    json_object_object_foreach(rig_cloud(r), path, o)
+    {
+        (void)o;
+        if (strstr(path, "/instanceGroups/") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As a cloud-controller-manager deletes them: the cloud refuses what somebody still uses. */
+static void gone__another_program_would_use_groups__the_groups_go(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    create(r, &wishes[2]);
+    ensure(r, "groups");
+    assert_true(has_groups(r));
+    rig_service(r, "other",
+                "{\"metadata\":{\"annotations\":{\"cloud.google.com/l4-rbs\":\"enabled\"}}}");
+    const struct tt_result *res = rig_delete(r, "web");
+    assert_int_equal(res->code, TT_OK);
+    assert_false(has_groups(r));
+    rig_stop(r);
+}
+
+/* The other program has a backend service that leads to them. */
+static void gone__another_program_uses_the_groups__they_stay(void **state)
+{
+    (void)state;
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[1]);
+    ensure(r, "external");
+    rig_service(r, "inside",
+                "{\"metadata\":{\"annotations\":"
+                "{\"networking.gke.io/load-balancer-type\":\"Internal\"}}}");
+    rig_set_flags(r, NULL, 0);
+    rig_reopen(r);
+    rig_give_addresses(r);
+    const struct tt_result *res = rig_ensure(r, "inside");
+    assert_int_equal(res->code, TT_OK);
+    res = rig_delete(r, "inside");
+    assert_int_equal(res->code, TT_OK);
+    assert_true(has_groups(r));
+    rig_stop(r);
+}
+
 /* ---- docs/adr/0011 --------------------------------------------------------------------------- */
 
 static void gone__only_the_generic_finalizer__let_go_of_with_both_parts(void **state)
@@ -441,6 +492,8 @@ UNIT_MAIN(kinds)
         cmocka_unit_test(update__marked_services__no_look_at_their_rules),
         cmocka_unit_test(race__target_pool_with_the_mark_of_rbs__pool_stays),
         cmocka_unit_test(race__instance_groups_with_the_mark_of_negs__groups_stay),
+        cmocka_unit_test(gone__another_program_would_use_groups__the_groups_go),
+        cmocka_unit_test(gone__another_program_uses_the_groups__they_stay),
         cmocka_unit_test(gone__only_the_generic_finalizer__let_go_of_with_both_parts),
         cmocka_unit_test(gone__finalizers_lost__found_by_its_names),
         cmocka_unit_test(rule__cannot_be_read__tried_again_and_nothing_is_built),
