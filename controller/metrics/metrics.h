@@ -136,6 +136,7 @@ extern const size_t metrics_process_n;
 #define METRIC_QUEUE_TAKEN     "trimtab_queue_taken_total"
 #define METRIC_QUEUE_KEYS      "trimtab_queue_keys"
 #define METRIC_WORKER_THREADS  "trimtab_worker_threads"
+#define METRIC_RECORD_BYTES    "trimtab_record_bytes"
 #define METRIC_SERVICES        "trimtab_services"
 #define METRIC_KEPT            "trimtab_load_balancers_kept"
 #define METRIC_UNREADABLE      "trimtab_unreadable_objects"

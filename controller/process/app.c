@@ -161,6 +161,24 @@ void app_free(struct app *a)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+bool app_is_idle(struct app *a)
+{
+    bool quiet = kube_store_is_quiet(a->services) && kube_store_is_quiet(a->nodes) &&
+                 (a->slices == NULL || kube_store_is_quiet(a->slices));
+    return is_running(a) && quiet && node_fanout_is_idle(a->watch.fanout) &&
+           queue_is_idle(a->queue) && kube_events_are_quiet(a->events);
+}
+
+int64_t app_next_due_ms(struct app *a)
+{
+    if (!is_running(a)) {
+        return CLOCK_NEVER;
+    }
+    int64_t queue = queue_next_ms(a->queue);
+    int64_t fanout = node_fanout_next_ms(a->watch.fanout);
+    return queue < fanout ? queue : fanout;
+}
+
 /* Its parts are there from the moment it runs until it is freed. */
 void app_look(struct app *a, struct arena *arena, struct status_view *ret)
 {
@@ -176,6 +194,12 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret)
         from.queue = a->queue;
     }
     status_look(&from, arena, ret);
+    int64_t due_ms = app_next_due_ms(a);
+    int64_t now_ms = clock_now_ms(a->args.clock);
+    ret->at_rest = app_is_idle(a);
+    if (due_ms != CLOCK_NEVER) {
+        ret->next_due_ms = due_ms > now_ms ? due_ms - now_ms : 0;
+    }
 }
 
 bool app_check_workers(void *app, char *why, size_t n)
@@ -213,24 +237,4 @@ void app_work(struct app *a, struct progress_work *ret)
     ret->calls_in_time =
         a->args.opaque && a->workers != NULL && workers_ages(a->workers).stuck_ms == 0;
     mutex_unlock(&a->lock);
-}
-
-/* ---- for tests ------------------------------------------------------------------------------- */
-
-bool app_is_idle(struct app *a)
-{
-    bool quiet = kube_store_is_quiet(a->services) && kube_store_is_quiet(a->nodes) &&
-                 (a->slices == NULL || kube_store_is_quiet(a->slices));
-    return is_running(a) && quiet && node_fanout_is_idle(a->watch.fanout) &&
-           queue_is_idle(a->queue) && kube_events_are_quiet(a->events);
-}
-
-int64_t app_next_due_ms(struct app *a)
-{
-    if (!is_running(a)) {
-        return CLOCK_NEVER;
-    }
-    int64_t queue = queue_next_ms(a->queue);
-    int64_t fanout = node_fanout_next_ms(a->watch.fanout);
-    return queue < fanout ? queue : fanout;
 }

@@ -84,12 +84,10 @@ void app_work(struct app *a, struct progress_work *ret);
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;
 void app_free(struct app *a); /* NULL is fine */
 
-/* --- for tests -------------------------------------------------------------------------------- */
 /* Synced, nothing due, nothing being processed, no event being written.  Delayed keys (retries,
  * re-syncs) may wait. */
 bool app_is_idle(struct app *a);
-/* By the app's clock: when the next key, batch or node pass is due; CLOCK_NEVER: nothing waits.  A
- * fake clock may be moved there when the app is idle. */
+/* By the app's clock: when the next key, batch or node pass is due; CLOCK_NEVER: nothing waits. */
 int64_t app_next_due_ms(struct app *a);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.c: lock, conditions and clock around queue_core.c.
  *
- * Two conditions: `work` wakes workers (something was added, a delay may have become the earliest
- * one, shut down), `quiet` wakes the waiters for an idle queue.  Lock order: row 1 of
- * common/base/lock.h. */
+ * The condition `work` wakes workers: something was added, a delay may have become the earliest
+ * one, shut down.  Lock order: row 1 of common/base/lock.h. */
 #include "controller/queue/queue.h"
 
 #include <stdlib.h>
@@ -15,7 +14,6 @@ struct queue {
     struct clock *clock;
     struct mutex lock;
     struct cond work;
-    struct cond quiet;
     struct queue_core *core _guarded_by_(lock);
     unsigned idle_workers _guarded_by_(lock);
 };
@@ -27,7 +25,6 @@ struct queue *queue_new(const struct queue_limits *limits, struct clock *clock)
     q->clock = clock;
     mutex_init(&q->lock);
     cond_init(&q->work);
-    cond_init(&q->quiet);
     mutex_lock(&q->lock);
     q->core = queue_core_new(limits);
     mutex_unlock(&q->lock);
@@ -43,7 +40,6 @@ void queue_free(struct queue *q)
     queue_core_free(q->core);
     mutex_unlock(&q->lock);
     cond_done(&q->work);
-    cond_done(&q->quiet);
     mutex_done(&q->lock);
     free(q);
 }
@@ -108,7 +104,6 @@ bool queue_get(struct queue *q, struct queue_batch *ret, bool *others_idle)
             break;
         }
         q->idle_workers++;
-        cond_broadcast(&q->quiet);
         clock_wait(q->clock, &q->work, &q->lock, queue_core_next_ms(q->core, now));
         q->idle_workers--;
     }
@@ -129,7 +124,6 @@ void queue_done(struct queue *q, const struct queue_batch *batch)
         queue_core_done(q->core, batch->items[i].key, clock_now_ms(q->clock));
     }
     cond_signal(&q->work);
-    cond_broadcast(&q->quiet);
     mutex_unlock(&q->lock);
 }
 
@@ -138,7 +132,6 @@ void queue_shutdown(struct queue *q, bool drain)
     mutex_lock(&q->lock);
     queue_core_shutdown(q->core, drain);
     cond_broadcast(&q->work);
-    cond_broadcast(&q->quiet);
     mutex_unlock(&q->lock);
 }
 
@@ -171,16 +164,4 @@ int64_t queue_next_ms(struct queue *q)
     int64_t next = queue_core_next_ms(q->core, clock_now_ms(q->clock));
     mutex_unlock(&q->lock);
     return next;
-}
-
-bool queue_wait_idle(struct queue *q, int64_t real_until_ms)
-{
-    mutex_lock(&q->lock);
-    bool idle = is_idle(q);
-    while (!idle && clock_now_ms(clock_real()) < real_until_ms) {
-        clock_wait(clock_real(), &q->quiet, &q->lock, real_until_ms);
-        idle = is_idle(q);
-    }
-    mutex_unlock(&q->lock);
-    return idle;
 }

@@ -39,7 +39,5 @@ struct queue_counts queue_counts(struct queue *q);
 bool queue_is_idle(struct queue *q);
 /* The moment of the next delayed key or batch; CLOCK_NEVER: none. */
 int64_t queue_next_ms(struct queue *q);
-/* Blocks until queue_is_idle() or `real_until_ms` of the real clock; true: idle. */
-bool queue_wait_idle(struct queue *q, int64_t real_until_ms);
 
 #endif

@@ -425,6 +425,11 @@ static void work(struct str_buf *b, const struct status_view *v)
                 "<h2>Work</h2>\n<p>Queue: %zu in line, %zu being processed, %zu at a later moment."
                 "</p>\n",
                 v->queue.waiting, v->queue.processing, v->queue.delayed);
+    if (v->at_rest) {
+        str_append(b, "<p>");
+        status_rest(b, v);
+        str_append(b, "</p>\n");
+    }
     for (size_t i = 0; i < v->n_batches; i++) {
         const struct board_batch *g = &v->batches[i];
         str_appendf(b, "<p>%s of %zu Service%s", *g->batch_key == '\0' ? "A sync" : "A batch", g->n,

@@ -2,6 +2,8 @@
 /* metrics_live.c: see metrics_live.h. */
 #include "controller/status/metrics_live.h"
 
+#include "common/base/keep.h"
+
 static void set(struct metrics *m, const char *metric, const char *label, const char *value,
                 double v)
 {
@@ -52,6 +54,7 @@ static void collect(void *arg, struct metrics *m)
     collect_queue(m, &n);
     workers_publish(l->workers);
     metrics_set(m, METRIC_WORKER_THREADS, NULL, 0, workers_threads(l->workers));
+    metrics_set(m, METRIC_RECORD_BYTES, NULL, 0, (double)keep_used());
     const struct work_ages service = workers_ages(l->workers);
     collect_ages(m, "service", &service);
     const struct work_ages node = node_fanout_ages(l->fanout);
@@ -79,6 +82,7 @@ void metrics_live_end(struct metrics_live *l)
     collect_unreadable(l->metrics, (struct kube_store *const[KUBE_KIND_MAX]){0});
     collect_queue(l->metrics, &(struct queue_counts){0});
     metrics_set(l->metrics, METRIC_WORKER_THREADS, NULL, 0, 0);
+    metrics_set(l->metrics, METRIC_RECORD_BYTES, NULL, 0, 0);
     collect_ages(l->metrics, "service", &(struct work_ages){0});
     collect_ages(l->metrics, "node", &(struct work_ages){0});
     l->metrics = NULL;

@@ -76,6 +76,8 @@ struct status_view {
     size_t n_services;
     size_t by_state[STATUS_STATES];
     struct queue_counts queue;
+    bool at_rest;        /* all that was seen is done; keys may wait for a later moment */
+    int64_t next_due_ms; /* until the first of them is due; -1: none waits, or it is not known */
     struct board_batch *batches;
     size_t n_batches;
     const struct status_budget *budgets;
@@ -95,7 +97,7 @@ struct status_sources {
     struct queue *queue;
     struct clock *clock;
 };
-/* Fills services, counts, queue, batches and now_us, and what is behind ret->one; the
+/* Fills services, counts, queue, batches and now_us, and what is behind ret->one; not at rest.  The
  * caller fills the rest. */
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
 
@@ -130,6 +132,8 @@ int status_absent(const struct status_view *v, const struct status_filter *f, st
 /* The first line, which answers the question for the Services that the filter passes: "2 of 7 load
  * balancers need attention". */
 void status_answer(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
+/* "At rest: the next work is due in 4 min."; for a view that is at rest. */
+void status_rest(struct str_buf *b, const struct status_view *v);
 /* "This process is the leader: it holds kube-system/….", and so on. */
 void status_leads(struct str_buf *b, const struct status_leader *l);
 /* "40 s", "12 min", "3 h", "2 d". */

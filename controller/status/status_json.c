@@ -158,8 +158,13 @@ static void numbers(struct str_buf *b, const struct status_view *v, const struct
         str_appendf(b, "%s\"%c%s\": %zu, \"%s\": %zu", i > 0 ? ", " : "", word[0] - 'A' + 'a',
                     word + 1, by_state[i], word, by_state[i]);
     }
-    str_appendf(b, "},\n  \"queue\": {\"waiting\": %zu, \"processing\": %zu, \"delayed\": %zu},\n",
+    str_appendf(b, "},\n  \"queue\": {\"waiting\": %zu, \"processing\": %zu, \"delayed\": %zu, ",
                 v->queue.waiting, v->queue.processing, v->queue.delayed);
+    str_appendf(b, "\"at_rest\": %s", v->at_rest ? "true" : "false");
+    if (v->next_due_ms >= 0) {
+        str_appendf(b, ", \"next_due_seconds\": %" PRId64, (v->next_due_ms + 999) / 1000);
+    }
+    str_append(b, "},\n");
     str_append(b, "  \"batches\": [");
     for (size_t i = 0; i < v->n_batches; i++) {
         str_append(b, i > 0 ? ", {" : "{");

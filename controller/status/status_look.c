@@ -176,6 +176,8 @@ void status_look(const struct status_sources *from, struct arena *a, struct stat
     if (from->services != NULL && ret->one != NULL) {
         look_inside(from, a, ret);
     }
+    ret->at_rest = false;
+    ret->next_due_ms = -1;
     if (from->queue != NULL) {
         ret->queue = queue_counts(from->queue);
     }

@@ -151,6 +151,9 @@ static void read_work(struct json_object *o, struct arena *a, struct status_view
     v->queue.waiting = count(queue, "waiting");
     v->queue.processing = count(queue, "processing");
     v->queue.delayed = count(queue, "delayed");
+    v->at_rest = json_bool(queue, "at_rest", false);
+    v->next_due_ms = json_int(queue, "next_due_seconds", -1);
+    v->next_due_ms = v->next_due_ms < 0 || v->next_due_ms > INT32_MAX ? -1 : v->next_due_ms * 1000;
     v->n_batches = json_len(batches);
     v->batches = ARENA_ARRAY(a, struct board_batch, v->n_batches);
     for (size_t i = 0; i < v->n_batches; i++) {

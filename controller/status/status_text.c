@@ -188,6 +188,11 @@ static void work(struct str_buf *b, struct arena *a, const struct status_view *v
     str_append_c(b, '\n');
     sentence(b, arena_printf(a, "Queue: %zu in line, %zu being processed, %zu at a later moment.",
                              v->queue.waiting, v->queue.processing, v->queue.delayed));
+    if (v->at_rest) {
+        _cleanup_(str_buf_done) struct str_buf rest = STR_BUF_INIT;
+        status_rest(&rest, v);
+        sentence(b, str_buf_text(&rest));
+    }
     for (size_t i = 0; i < v->n_batches; i++) {
         const struct board_batch *g = &v->batches[i];
         sentence(b,

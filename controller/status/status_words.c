@@ -19,6 +19,18 @@ void status_span(struct str_buf *b, int64_t us)
     }
 }
 
+void status_rest(struct str_buf *b, const struct status_view *v)
+{
+    str_append(b, "At rest: ");
+    if (v->next_due_ms < 0) {
+        str_append(b, "nothing waits.");
+    } else {
+        str_append(b, "the next work is due in ");
+        status_span(b, v->next_due_ms * 1000);
+        str_append_c(b, '.');
+    }
+}
+
 void status_leads(struct str_buf *b, const struct status_leader *l)
 {
     const char *lease = str_nonnull(l->lease);

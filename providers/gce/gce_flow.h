@@ -111,7 +111,7 @@ bool gce_flow_outlived_needed(const struct lb_sync *s);
 int gce_flow_outlived_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
 /* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
- * whom to wait for. */
+ * what to wait for. */
 bool gce_flow_deletes_pool(const struct lb_item *item);
 /* Stage "instance groups" (gce_flow_groups.c). */
 bool gce_flow_groups_needed(const struct lb_sync *s);

@@ -10,6 +10,7 @@
 #include "providers/gce/model/gce_ilb_names.h"
 #include "providers/gce/model/gce_names.h"
 #include "providers/gce/model/gce_service_rules.h"
+#include "tests/support/gce_decode.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

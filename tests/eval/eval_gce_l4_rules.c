@@ -40,6 +40,8 @@ static const char *rule_name(const struct gce_l4_names *n, const char *protocol,
     return NULL;
 }
 
+/* The product has NEGs in the cluster's own subnetwork only (docs/adr/0013): for the name of one in
+ * another subnetwork it has no answer. */
 RUN(names)
 {
     const char *uid = text_of(in, "kube_system_uid");
@@ -49,12 +51,11 @@ RUN(names)
     struct gce_l4_names n;
     (void)err;
     gce_l4_names_make(a, uid, ns, name, text_of(in, "uid"), &n);
-    if (rule_name(&n, protocol, false) == NULL) {
+    if (rule_name(&n, protocol, false) == NULL || json_member(in, "subnet") != NULL) {
         return EVAL_UNSUPPORTED;
     }
     struct json_object *o = json_object_new_object();
     json_add_str(o, "backend_service", n.backend);
-    json_add_str(o, "subnet_neg", gce_l4_subnet_neg_name(a, uid, ns, name, text_of(in, "subnet")));
     json_add_str(o, "forwarding_rule", rule_name(&n, protocol, false));
     json_add_str(o, "forwarding_rule_ipv6", rule_name(&n, protocol, true));
     json_add_str(o, "legacy_forwarding_rule", n.legacy);

@@ -15,6 +15,7 @@
 #include "providers/gce/model/gce_service_rules.h"
 #include "providers/gce/model/gce_target_pool.h"
 #include "tests/eval/eval_gce_asked.h"
+#include "tests/support/gce_decode.h"
 
 #include <string.h>
 

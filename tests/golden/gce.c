@@ -13,6 +13,7 @@
 #include "tests/golden/gce_bs_case.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_dump.h"
+#include "tests/support/gce_decode.h"
 #include "tests/support/objects.h"
 
 #include "common/base/str.h"

@@ -20,7 +20,7 @@ import sample  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from prose import rule_comments, rule_pages, rule_scripts, rule_words  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from rooms import rule_crowds, rule_rooms  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
-from uncalled import rule_uncalled  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from uncalled import rule_judge, rule_uncalled  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from urls import rule_urls  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 MAX_FILE = 700

@@ -44,6 +44,10 @@ CASES = [
     ("uncalled", "a function with the name of a member", {
         "sim/a.h": HEAD + "int rest(void);\n", "sim/a.c": HEAD + "int rest(void)\n{\n    return x->rest + y.rest;\n}\n"},
      "nothing in the product calls rest()"),
+    ("uncalled", "a function that a macro makes", {
+        "sim/a.h": HEAD + "int rest(void);\n", "sim/a.c": HEAD + "MAKE_IT(rest, x)\n"}, "nothing in the product calls rest()"),
+    ("judge", "an oracle behind trimtab-eval", {"tests/eval/a.c": include("tests/upstream/health.h")}, "may answer for the product"),
+    ("judge", "its own header", {"tests/eval/a.c": include("tests/eval/eval.h")}, None),
     ("uncalled", "a function with a caller", {"sim/a.h": HEAD + "int busy(void);\n", "sim/a.c": HEAD + "int busy(void)\n{\n    return 0;\n}\n",
                                              "sim/b.c": HEAD + "static int b(void)\n{\n    return busy();\n}\n"}, None),
     ("comments", "a reader who is told", {"sim/a.c": HEAD + "/* The owner is\n * told. */\nint x_value(void);\n"}, "say who returns"),

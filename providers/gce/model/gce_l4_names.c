@@ -18,9 +18,8 @@
 #define SUBNET_HEX     6
 /* Length for namespace and name (without the dash between them) beside "k8s2-", hashes and
  * dashes. */
-#define BUDGET             39
-#define BUDGET_WITH_SUBNET 32
-#define GROUP_MAX_BYTES    62 /* of an instance group: longer ones are cut and get a "0" */
+#define BUDGET          39
+#define GROUP_MAX_BYTES 62 /* of an instance group: longer ones are cut and get a "0" */
 
 /* §2.1: not a number in base 36, but byte by byte. */
 static char *content_hash(struct arena *a, const char *text)
@@ -106,16 +105,6 @@ static char *rule_name(const struct parts *p, const char *protocol, bool v6)
     char *name = arena_printf(p->a, "k8s2-%s-%s-%s-%s", word, p->cluster,
                               trimmed(p, BUDGET - strlen(word) - 1), p->hash);
     return v6 ? suffixed(p->a, name, "-ipv6") : name;
-}
-
-char *gce_l4_subnet_neg_name(struct arena *a, const char *kube_system_uid, const char *ns,
-                             const char *name, const char *subnet)
-{
-    struct parts p = parts_of(a, kube_system_uid, ns, name);
-    unsigned char sum[SHA256_DIGEST_LENGTH];
-    SHA256((const unsigned char *)subnet, strlen(subnet), sum);
-    return arena_printf(a, "k8s2-%s-%s-%02x%02x%02x-%s", p.cluster, trimmed(&p, BUDGET_WITH_SUBNET),
-                        sum[0], sum[1], sum[2], p.hash);
 }
 
 char *gce_l4_group_name(struct arena *a, const char *cluster_uid)

@@ -39,9 +39,6 @@ struct gce_l4_names {
 };
 void gce_l4_names_make(struct arena *a, const char *kube_system_uid, const char *ns,
                        const char *name, const char *service_uid, struct gce_l4_names *ret);
-/* NEG of an additional subnetwork (§2.3). */
-char *gce_l4_subnet_neg_name(struct arena *a, const char *kube_system_uid, const char *ns,
-                             const char *name, const char *subnet);
 /* "k8s-ig--<cluster uid>" with ingress-gce's cut for overlong ids (§8.1). */
 char *gce_l4_group_name(struct arena *a, const char *cluster_uid);
 

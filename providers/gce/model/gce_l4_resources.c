@@ -57,7 +57,6 @@ int gce_hc_decode_view(struct arena *a, const struct json_view *v, struct gce_hc
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_hc_decode, gce_hc)
 
 /* ---- backend service ------------------------------------------------------------------------- */
 
@@ -201,7 +200,6 @@ int gce_neg_decode_view(struct arena *a, const struct json_view *v, struct gce_n
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_neg_decode, gce_neg)
 
 static const struct json_field group_fields[] = {
     STR(name, gce_group, "name"),
@@ -222,7 +220,6 @@ int gce_group_decode_view(struct arena *a, const struct json_view *v, struct gce
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_group_decode, gce_group)
 
 static const struct json_field subnetwork_fields[] = {
     STR(name, gce_subnetwork, "name"),
@@ -243,7 +240,6 @@ int gce_subnetwork_decode_view(struct arena *a, const struct json_view *v,
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_subnetwork_decode, gce_subnetwork)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

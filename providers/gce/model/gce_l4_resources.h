@@ -97,21 +97,13 @@ struct gce_subnetwork {
     const char *range;       /* ipCidrRange, "" for one of IPv6 alone */
 };
 
-int gce_hc_decode(struct arena *a, struct json_object *o, struct gce_hc *ret,
-                  struct err *err) _warn_unused_;
 int gce_hc_decode_view(struct arena *a, const struct json_view *v, struct gce_hc *ret,
                        struct err *err) _warn_unused_;
 int gce_bservice_decode(struct arena *a, struct json_object *o, struct gce_bservice *ret,
                         struct err *err) _warn_unused_;
-int gce_neg_decode(struct arena *a, struct json_object *o, struct gce_neg *ret,
-                   struct err *err) _warn_unused_;
 int gce_neg_decode_view(struct arena *a, const struct json_view *v, struct gce_neg *ret,
                         struct err *err) _warn_unused_;
-int gce_group_decode(struct arena *a, struct json_object *o, struct gce_group *ret,
-                     struct err *err) _warn_unused_;
 int gce_group_decode_view(struct arena *a, const struct json_view *v, struct gce_group *ret,
-                          struct err *err) _warn_unused_;
-int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_subnetwork *ret,
                           struct err *err) _warn_unused_;
 int gce_subnetwork_decode_view(struct arena *a, const struct json_view *v,
                                struct gce_subnetwork *ret, struct err *err) _warn_unused_;

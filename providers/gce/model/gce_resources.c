@@ -85,7 +85,6 @@ int gce_pool_decode_view(struct arena *a, const struct json_view *v, struct gce_
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_pool_decode, gce_pool)
 
 static const struct json_field allow_fields[] = {
     STR(protocol, gce_allow, "IPProtocol"),
@@ -130,7 +129,6 @@ int gce_firewall_decode_view(struct arena *a, const struct json_view *v, struct 
     *ret = f;
     return ERR_OK;
 }
-GCE_WIRE_TREE(gce_firewall_decode, gce_firewall)
 
 static const struct json_field check_fields[] = {
     STR(name, gce_check, "name"),
@@ -155,7 +153,6 @@ int gce_check_decode_view(struct arena *a, const struct json_view *v, struct gce
     }
     return rc;
 }
-GCE_WIRE_TREE(gce_check_decode, gce_check)
 
 static const struct json_field address_fields[] = {
     STR(name, gce_address, "name"),

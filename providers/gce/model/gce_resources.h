@@ -119,16 +119,10 @@ int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret
                     struct err *err) _warn_unused_;
 int gce_rule_decode_view(struct arena *a, const struct json_view *v, struct gce_rule *ret,
                          struct err *err) _warn_unused_;
-int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret,
-                    struct err *err) _warn_unused_;
 int gce_pool_decode_view(struct arena *a, const struct json_view *v, struct gce_pool *ret,
                          struct err *err) _warn_unused_;
-int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firewall *ret,
-                        struct err *err) _warn_unused_;
 int gce_firewall_decode_view(struct arena *a, const struct json_view *v, struct gce_firewall *ret,
                              struct err *err) _warn_unused_;
-int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *ret,
-                     struct err *err) _warn_unused_;
 int gce_check_decode_view(struct arena *a, const struct json_view *v, struct gce_check *ret,
                           struct err *err) _warn_unused_;
 int gce_address_decode(struct arena *a, struct json_object *o, struct gce_address *ret,

@@ -486,11 +486,6 @@ int64_t local_holder_write_ms(const struct local_holder *h)
     return h->written_turn != h->turn ? 0 : h->sent_ms + h->terms.renew_ms;
 }
 
-bool local_holder_must_list(const struct local_holder *h)
-{
-    return h->listed_ms < h->written_ms;
-}
-
 bool local_holder_is_tentative(const struct local_holder *h)
 {
     return h->unsure;

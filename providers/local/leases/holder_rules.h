@@ -115,8 +115,6 @@ bool local_holder_holds(const struct local_holder *h, size_t group, unsigned buc
 int64_t local_holder_until_ms(const struct local_holder *h);
 /* When the Lease is to be written next; a moment that is over: at once. */
 int64_t local_holder_write_ms(const struct local_holder *h);
-/* The others were not listed since the Lease was written. */
-bool local_holder_must_list(const struct local_holder *h);
 /* Up to that moment a watch that is current does in place of lists.  Another director that is late
  * is looked for twice a second, to distinguish a silent API server from a silent director;
  * likewise where a lease has no time for three renewals. */

@@ -449,3 +449,22 @@ const char *stand_story(struct stand *r)
 
     return arena_strdup(r->a, story);
 }
+
+void stand_wait_idle(struct queue *q)
+{
+    int64_t until_ms = clock_now_ms(clock_real()) + STAND_PATIENCE_MS;
+    struct mutex m;
+    struct cond never;
+    mutex_init(&m);
+    cond_init(&never);
+    while (!queue_is_idle(q)) {
+        if (clock_now_ms(clock_real()) >= until_ms) {
+            abort(); /* something hangs: the test must not go on */
+        }
+        mutex_lock(&m);
+        clock_wait(clock_real(), &never, &m, clock_now_ms(clock_real()) + 1);
+        mutex_unlock(&m);
+    }
+    cond_done(&never);
+    mutex_done(&m);
+}

@@ -20,6 +20,10 @@
 #define STAND_REQUESTS_MAX 512
 #define STAND_PATIENCE_MS  180000 /* real time; it bounds a hang only */
 
+/* Waits, in real time, until nothing of the queue is due or being processed; ends the program if
+ * that never comes. */
+void stand_wait_idle(struct queue *q);
+
 #define STAND_F "service.kubernetes.io/load-balancer-cleanup"
 
 struct stand_request {

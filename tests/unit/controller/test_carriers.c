@@ -122,8 +122,7 @@ static void add_services(struct rig *g, unsigned n)
 
 static void rig_wait_idle(struct rig *g)
 {
-    assert_true(
-        queue_wait_idle(g->r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(g->r->syncer.queue);
 }
 
 static void rig_end(struct rig *g)

@@ -111,8 +111,7 @@ static void let_out(struct rig *g)
     g->let_out = true;
     cond_broadcast(&g->changed);
     mutex_unlock(&g->lock);
-    assert_true(
-        queue_wait_idle(g->r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(g->r->syncer.queue);
 }
 
 /* Until the process counts as stuck: no thread works. */
@@ -189,11 +188,9 @@ static void late_call__one_comes_back_and_another_is_late__another_serves_the_re
         g.let_out = true;
         cond_broadcast(&g.changed);
         mutex_unlock(&g.lock);
-        assert_true(
-            queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+        stand_wait_idle(r->syncer.queue);
         edit(r, "next", i);
-        assert_true(
-            queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+        stand_wait_idle(r->syncer.queue);
         mutex_lock(&g.lock);
         g.inside = g.let_out = false;
         g.others = 0;

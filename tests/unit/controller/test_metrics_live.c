@@ -117,7 +117,7 @@ static void scrape__shows_what_is_at_work_and_forgets_it_at_the_end(void **state
     metrics_live_begin(&live);
     stand_service(r, "web", STAND_LB, NULL, NULL);
     assert_int_equal(workers_start(w, &err), ERR_OK);
-    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(r->syncer.queue);
     assert_true(atomic_load(&look.looked));
     assert_true(look.unfinished == 3);
     assert_true(look.longest == 3);
@@ -175,7 +175,7 @@ static void workers__one_beyond_the_time_out_of_its_call_is_stuck(void **state)
     assert_int_equal(workers_ages(w).stuck_ms, 0);
     stand_service(r, "web", STAND_LB, NULL, NULL);
     assert_int_equal(workers_start(w, &err), ERR_OK);
-    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(r->syncer.queue);
     assert_true(atomic_load(&hang.looked));
     assert_int_equal(hang.in_time.longest_ms, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000);
     assert_int_equal(hang.in_time.stuck_ms, 0);
@@ -202,7 +202,7 @@ static void workers__a_batch_that_hangs_is_stuck_as_soon_as_one_key(void **state
     stand_service(r, "c", STAND_LB, NULL, NULL);
     clock_fake_advance(r->clock, 100); /* for so long a batch gathers */
     assert_int_equal(workers_start(w, &err), ERR_OK);
-    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(r->syncer.queue);
     assert_int_equal(fake_provider_call(r->provider, TT_VERB_ENSURE, 1).n_items, 3);
     assert_int_equal(hang.in_time.stuck_ms, 0);
     assert_int_equal(hang.late.stuck_ms, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000 + 1);
@@ -238,7 +238,7 @@ static void workers__two_long_calls_for_one_key_are_not_stuck(void **state)
     struct workers *w = hang.workers = workers_new(&r->syncer, 1);
     stand_service(r, "gone", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
     assert_int_equal(workers_start(w, &err), ERR_OK);
-    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
+    stand_wait_idle(r->syncer.queue);
     assert_string_equal(stand_story(r), "get demo/gone, delete demo/gone");
     assert_int_equal(hang.late.longest_ms, 2 * (SYNC_CALL_TIMEOUT_MS + 60 * 1000));
     queue_shutdown(r->syncer.queue, false);

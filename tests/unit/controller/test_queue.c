@@ -515,7 +515,7 @@ static void queue__clock_moves__a_delayed_key_is_handed_out(void **state)
     assert_false(others);
     queue_done(q, &b);
     queue_batch_clear(&b);
-    assert_true(queue_wait_idle(q, 0));
+    assert_true(queue_is_idle(q));
     queue_shutdown(q, false);
     assert_false(queue_get(q, &b, NULL));
     queue_free(q);

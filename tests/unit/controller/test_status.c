@@ -561,6 +561,23 @@ static void board_plan__foreign_text__a_line_for_each_operation(void **state)
     }
 }
 
+static void status__at_rest__told_with_the_moment_of_the_next_work(void **state)
+{
+    static const struct {
+        int64_t due_ms;
+        const char *want;
+    } rows[] = {{-1, "At rest: nothing waits."},
+                {40000, "At rest: the next work is due in 40 s."},
+                {240000, "At rest: the next work is due in 4 min."}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+        const struct status_view v = {.at_rest = true, .next_due_ms = rows[i].due_ms};
+        status_rest(&b, &v);
+        assert_string_equal(str_buf_text(&b), rows[i].want);
+    }
+}
+
 static void status__words__span_and_leader(void **state)
 {
     static const struct {
@@ -607,6 +624,7 @@ UNIT_MAIN(status)
         TEST(status__filter__is_what_answer_and_summary_count),
         TEST(status__foreign_text__adds_no_line_and_nothing_unseen),
         TEST(board_plan__foreign_text__a_line_for_each_operation),
+        TEST(status__at_rest__told_with_the_moment_of_the_next_work),
         TEST(status__words__span_and_leader),
         TEST(status__page_of_a_service__says_what_is_inside_the_cluster),
         TEST(status__json_and_text_of_a_service__say_what_is_inside_the_cluster),

@@ -5,6 +5,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/backend/gce_bs.h"
+#include "tests/support/gce_decode.h"
 #include "tests/support/unit.h"
 
 /* ---- forwarding rules ------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/model/gce_gcloud.h"
+#include "tests/support/gce_decode.h"
 #include "tests/support/unit.h"
 
 static struct gce_firewall firewall(struct arena *a, const char *json)

@@ -118,21 +118,6 @@ static void names__two_services__N25_to_N28(void **state)
               "k8s2-7kpbhpki-def-extremely-long-name-that-h-rhlqlhck-deny-ipv6");
 }
 
-static void subnet_neg__N4_N5_N14(void **state)
-{
-    struct arena *a = *state;
-    static const char *const rows[][5] = {
-        {"N4", "namespace", "name", "subnet", "k8s2-7kpbhpki-namespace-name-185075-956p2p7x"},
-        {"N5", "namespace", "name", L1, "k8s2-7kpbhpki-namespace-name-1fd834-956p2p7x"},
-        {"N14", L1, L2, "subnet",
-         "k8s2-7kpbhpki-0123456789012345-0123456789012345-185075-hwm400mg"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        same_text(rows[i][0], gce_l4_subnet_neg_name(a, KS, rows[i][1], rows[i][2], rows[i][3]),
-                  rows[i][4]);
-    }
-}
-
 static void cluster_hash__N32(void **state)
 {
     struct arena *a = *state;
@@ -152,15 +137,9 @@ static void names__every_length__at_most_63_bytes(void **state)
             const char *ns = arena_printf(a, "%.*s", n_ns, L1);
             const char *name = arena_printf(a, "%.*s", n_name, L2);
             gce_l4_names_make(a, KS, ns, name, "", &n);
-            const char *const all[] = {n.backend,
-                                       n.rule_tcp,
-                                       n.rule_l3,
-                                       n.rule_udp_v6,
-                                       n.firewall_v6,
-                                       n.deny,
-                                       n.deny_v6,
-                                       n.local_check_firewall,
-                                       gce_l4_subnet_neg_name(a, KS, ns, name, "subnet")};
+            const char *const all[] = {
+                n.backend,     n.rule_tcp, n.rule_l3, n.rule_udp_v6,
+                n.firewall_v6, n.deny,     n.deny_v6, n.local_check_firewall};
             for (size_t i = 0; i < ARRAY_LEN(all); i++) {
                 assert_in_range(strlen(all[i]), 1, 63);
             }
@@ -268,7 +247,6 @@ UNIT_MAIN(l4_names)
         PURE_TEST(names__of_one_service__N1_to_N31),
         PURE_TEST(names__longer_than_63_bytes__N13_to_N19),
         PURE_TEST(names__two_services__N25_to_N28),
-        PURE_TEST(subnet_neg__N4_N5_N14),
         PURE_TEST(cluster_hash__N32),
         PURE_TEST(names__every_length__at_most_63_bytes),
         PURE_TEST(group_name__long_ids__are_cut),

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/model/gce_l4_resources.h"
+#include "tests/support/gce_decode.h"
 #include "tests/support/unit.h"
 
 #define GROUP(z)                                                                                   \

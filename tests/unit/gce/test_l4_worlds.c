@@ -14,6 +14,7 @@
 #include "providers/gce/config/gce_options.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
+#include "tests/support/gce_decode.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

@@ -228,7 +228,7 @@ static void begin_request(struct world *w, struct director *d)
         }
     } else if (d->view != NULL && now_ms - d->wrote_ms < LATE_MS) {
         return;
-    } else if (local_holder_must_list(d->h) || now_ms - d->listed_ms >= POLL_MS) {
+    } else if (d->listed_ms < d->wrote_ms || now_ms - d->listed_ms >= POLL_MS) {
         d->listed_ms = now_ms;
         send(w, d, LIST);
     }

@@ -134,12 +134,11 @@ static void step_of(struct scene *s, unsigned i)
     if (first) {
         list(s, i);
     }
+    bool wrote = local_holder_write_ms(d->h) <= s->now_ms && !d->cut;
     if (local_holder_write_ms(d->h) <= s->now_ms) {
         write_lease(s, i);
     }
-    if (d->h != NULL && s->now_ms - d->listed_ms >= 500) {
-        list(s, i);
-    } else if (d->h != NULL && local_holder_must_list(d->h)) {
+    if (d->h != NULL && (wrote || s->now_ms - d->listed_ms >= 500)) {
         list(s, i);
     }
     if (d->h != NULL) {
