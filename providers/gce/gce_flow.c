@@ -275,7 +275,8 @@ static int balancer_observe(struct lb_sync *s, struct err *err)
         } else {
             gce_tp_flow_observe(s, item);
         }
-        fresh = fresh && s->observed_fresh;
+        /* A Service that could not be looked at leaves the batch: the others were. */
+        fresh = fresh && (s->observed_fresh || item->err.code != ERR_OK);
     }
     s->observed_fresh = fresh;
     return ERR_OK;
