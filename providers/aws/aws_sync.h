@@ -2,8 +2,8 @@
 /* aws_sync.h: what the parts of one sync share: the Service, and the cloud as this sync has seen
  * it.
  *
- * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the
- * sync lives, and its stake in rules of shared groups when some may change.  What an operation finds
+ * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the sync
+ * lives, and its stake in rules of shared groups when some may change.  What an operation finds
  * out for the end of the sync (the DNS name of a balancer that was just made, a target that AWS
  * refused) is noted here.  One thread. */
 #ifndef TRIMTAB_AWS_SYNC_H
@@ -103,7 +103,7 @@ bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it);
 /* Rules that stand in the groups that were read, and that the Service needs or will need
  * (aws_shared_rules.c). */
 struct aws_staked_list aws_rules_needed(const struct aws_sync *y, const struct aws_item *it);
-/* What other syncs are taking away from the groups that were read counts as gone. */
+/* Rules that other syncs are taking away from the groups that were read count as gone. */
 void aws_rules_leaving(struct aws_sync *y, struct aws_item *it);
 /* Needs of other load balancers (aws_observe_others.c): around.other_*, around.needed. */
 int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_locks.c: from when until when a sync has a stake in rules of shared groups, and the one round
- * of questions for a new balancer (aws_observe.c, aws_scope.c). */
+/* test_locks.c: from when until when a sync has a stake in rules of shared groups, and the one
+ * round of questions for a new balancer (aws_observe.c, aws_scope.c). */
 #include "providers/aws/aws_sync.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"

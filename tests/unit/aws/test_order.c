@@ -96,8 +96,8 @@ static void nlb__delete__balancer_rules_group(void **state)
     service_kit_free(s);
 }
 
-/* The former listener goes when a copy of its replacement has been tried; that one comes at once, and
- * also when something else fails. */
+/* The former listener goes when a copy of its replacement has been tried; that one comes at once,
+ * and also when something else fails. */
 static void classic__listener_made_again__delete_before_create_and_nothing_between(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void classic__listener_made_again__delete_before_create_and_nothing_betwe
     service_kit_free(s);
 }
 
-/* What is set on a classic balancer names it by its name, not by a value of the operation that makes
+/* Settings of a classic balancer name it by its name, not by a value of the operation that makes
  * it. */
 static void classic__create__balancer_before_its_check_and_instances(void **state)
 {
