@@ -2,10 +2,10 @@
 /* aws_sync.h: what the parts of one sync share: the Service, and the cloud as this sync has seen
  * it.
  *
- * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the sync
- * lives, and its stake in rules of shared groups when some may change.  What an operation finds
- * out for the end of the sync (the DNS name of a balancer that was just made, a target that AWS
- * refused) is noted here.  One thread. */
+ * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the
+ * sync lives, and its stake in rules of shared groups when some may change.  What an operation
+ * finds out for the end of the sync (the DNS name of a balancer that was just made, a target that
+ * AWS refused) is noted here.  One thread. */
 #ifndef TRIMTAB_AWS_SYNC_H
 #define TRIMTAB_AWS_SYNC_H
 
