@@ -155,8 +155,8 @@ struct lb_op {
     bool critical;
     bool serves_without; /* TT_OP_SERVES_WITHOUT */
     bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
-    /* takes away what no client uses any more, as a deletion does, although its verb is another
-     * one: it may be a tail (below) */
+    /* takes away what no client uses any more, as a deletion does, although its verb is another:
+     * it may be a tail (below) */
     bool tidies;
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;

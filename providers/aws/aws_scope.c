@@ -81,7 +81,7 @@ static struct aws_staked_list with_room(struct arena *a, const struct lb_plan *p
     return (struct aws_staked_list){.items = ARENA_ARRAY(a, struct aws_staked, more + 1)};
 }
 
-/* A plan that ended without a rule to wait for. */
+/* Kinds of rules that are not waited for any more are over. */
 static void note_over(struct aws_scope *x)
 {
     if (x->adding == 0) {

@@ -2,10 +2,10 @@
 /* aws_stakes.h: which rules of security groups a sync needs, and which it takes away, while others
  * are under way.
  *
- * Groups of nodes are shared by all Services.  A sync decides what to take away by what it has read
- * and by what other Services say, and a rule that it finds there it does not add.  Both are wrong
- * if another sync takes away, or finds, the same rule meanwhile.  So each sync enters its stake in
- * this table when it plans:
+ * Groups of nodes are shared by all Services.  A sync decides what to take away by what it has
+ * read and by what other Services say, and a rule that it finds there it does not add.  Both are
+ * wrong if another sync takes away, or finds, the same rule meanwhile.  So each sync enters its
+ * stake in this table when it plans:
  *
  *     look     from now on it reads Services and groups
  *     claim    what it needs and what it takes away; refused if another stake that may not be in

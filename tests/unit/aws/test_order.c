@@ -115,8 +115,8 @@ static void classic__listener_made_again__delete_before_create_and_nothing_betwe
     service_kit_free(s);
 }
 
-/* Later settings of a classic balancer name it by its name, not by a value of the operation that
- * makes it. */
+/* Settings of a classic balancer name it by its name, not by a value of the operation that makes
+ * it. */
 static void classic__create__balancer_before_its_check_and_instances(void **state)
 {
     (void)state;

@@ -611,7 +611,7 @@ static void serves__a_stage_tidies__all_of_the_batch_are_told_before_it(void **s
     fixture_done(f);
 }
 
-/* A Service that failed before is not reported as served; neither is one without work. */
+/* After an earlier failure nothing is written ahead; neither is it before a stage without work. */
 static void serves__a_stage_tidies__not_for_failed_ones_or_for_nothing(void **state)
 {
     struct fixture *f = fixture_new(*state, "EE");
