@@ -20,11 +20,10 @@ int gce_tp_fill(struct gce_cloud *cloud, struct http *http, const struct tt_call
 
 bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
 {
-    struct json_object *o;
     return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
-                            a, &o) == GCE_PRESENT &&
+                            a, NULL) == GCE_PRESENT &&
            gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
-                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
+                            GCE_SNAPSHOT_ANY, a, NULL) == GCE_PRESENT;
 }
 
 /* ---- writes ---------------------------------------------------------------------------------- */
