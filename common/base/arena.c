@@ -16,7 +16,7 @@
 
 #define ALIGN       16u
 #define BLOCK_FIRST ((size_t)1024)
-#define BLOCK_MAX   ((size_t)16 * 1024) /* half of the last one is unused, on average */
+#define BLOCK_MAX   ((size_t)4 * 1024) /* half of the last one is unused, on average */
 #define POISON      0xA5
 #define PRINT_FIRST 256
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.c: SipHash-2-4 (Aumasson and Bernstein, 2012).
+/* hash.c: SipHash-2-4 and -1-3 (Aumasson and Bernstein, 2012).
  *
  * Chosen over uthash's own functions because any user who may create objects in the cluster chooses
  * keys.  Thread-safe. */
@@ -54,27 +54,36 @@ static uint64_t load_le(const unsigned char *p, size_t n)
     return word;
 }
 
-static inline __attribute__((always_inline)) struct sip absorb(struct sip s, uint64_t word)
+/* `c` rounds for each word, `d` at the end. */
+static inline __attribute__((always_inline)) uint64_t siphash(int c, int d, uint64_t seed,
+                                                              const unsigned char *p, size_t n)
 {
-    s.v3 ^= word;
-    s = sip_round(sip_round(s));
-    s.v0 ^= word;
-    return s;
+    struct sip s = {0x736f6d6570736575ull ^ seed, 0x646f72616e646f6dull ^ seed,
+                    0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
+    size_t whole = n - n % 8;
+    for (size_t i = 0; i <= whole; i += 8) {
+        uint64_t word = i < whole ? load_le8(p + i) : load_le(p + i, n % 8) | (uint64_t)n << 56;
+        s.v3 ^= word;
+        for (int round = 0; round < c; round++) {
+            s = sip_round(s);
+        }
+        s.v0 ^= word;
+    }
+    s.v2 ^= 0xFF;
+    for (int round = 0; round < d; round++) {
+        s = sip_round(s);
+    }
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
 uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
 {
-    const unsigned char *bytes = p;
-    struct sip s = {0x736f6d6570736575ull ^ seed, 0x646f72616e646f6dull ^ seed,
-                    0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
-    size_t whole = n - n % 8;
-    for (size_t i = 0; i < whole; i += 8) {
-        s = absorb(s, load_le8(bytes + i));
-    }
-    s = absorb(s, load_le(bytes + whole, n % 8) | (uint64_t)n << 56);
-    s.v2 ^= 0xFF;
-    s = sip_round(sip_round(sip_round(sip_round(s))));
-    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+    return siphash(2, 4, seed, p, n);
+}
+
+uint64_t hash_key(uint64_t seed, const void *p, size_t n)
+{
+    return siphash(1, 3, seed, p, n);
 }
 
 static uint64_t fold(uint64_t a, uint64_t b)

@@ -15,7 +15,7 @@
 
 uint64_t index_text_hash(uint64_t seed, const void *text)
 {
-    return hash_bytes(seed, text, strlen(text));
+    return hash_key(seed, text, strlen(text));
 }
 
 int index_text_cmp(const void *a, const void *b)

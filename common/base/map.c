@@ -47,7 +47,7 @@ struct map {
 
 static uint32_t map_hash(const struct map *m, const char *key, size_t len)
 {
-    return (uint32_t)hash_bytes(m->seed, key, len);
+    return (uint32_t)hash_key(m->seed, key, len);
 }
 
 /* The entry's place, or the free one where it would go.  There is a free one. */

@@ -42,7 +42,7 @@ struct piece {
     bool in_place; /* as struct json_builder has it */
 };
 
-static int parse_value(struct parser *p);
+static int parse_other_value(struct parser *p);
 
 static int fail_at(struct parser *p, size_t at, const char *what)
 {
@@ -329,6 +329,33 @@ static int parse_word(struct parser *p, const char *word, const struct json_view
     return ERR_OK;
 }
 
+static inline int parse_string_value(struct parser *p)
+{
+    size_t start = p->at;
+    struct piece s;
+    int rc = parse_string(p, &s);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    bool nul = has_nul(&s);
+    if (nul && !p->allow_nul) {
+        return fail_at(p, start, "NUL in a string");
+    }
+    p->builder->string(p->arg, s.text, s.n, nul, s.in_place);
+    return ERR_OK;
+}
+
+/* Most values are strings. */
+static inline int parse_value(struct parser *p)
+{
+    skip_blanks(p);
+    if (p->values_left == 0) {
+        return fail(p, "too many values");
+    }
+    p->values_left--;
+    return peek(p) == '"' ? parse_string_value(p) : parse_other_value(p);
+}
+
 /* `"name": value`. */
 static inline int parse_member(struct parser *p)
 {
@@ -398,39 +425,17 @@ static int parse_container(struct parser *p, bool is_object)
     return rc;
 }
 
-static int parse_string_value(struct parser *p)
-{
-    size_t start = p->at;
-    struct piece s;
-    int rc = parse_string(p, &s);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    bool nul = has_nul(&s);
-    if (nul && !p->allow_nul) {
-        return fail_at(p, start, "NUL in a string");
-    }
-    p->builder->string(p->arg, s.text, s.n, nul, s.in_place);
-    return ERR_OK;
-}
-
-static int parse_value(struct parser *p)
+/* All but strings. */
+static int parse_other_value(struct parser *p)
 {
     static const struct json_view yes = {.type = JSON_V_BOOL, .b = true};
     static const struct json_view no = {.type = JSON_V_BOOL, .b = false};
     static const struct json_view none = {.type = JSON_V_NULL};
-    skip_blanks(p);
-    if (p->values_left == 0) {
-        return fail(p, "too many values");
-    }
-    p->values_left--;
     switch (peek(p)) {
     case '{':
         return parse_container(p, true);
     case '[':
         return parse_container(p, false);
-    case '"':
-        return parse_string_value(p);
     case 't':
         return parse_word(p, "true", &yes);
     case 'f':

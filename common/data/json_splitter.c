@@ -205,10 +205,11 @@ static int end_item(struct json_splitter *c, struct err *err)
         return rc;
     }
     cutter_check_item(c);
+    str_buf_reserve(&c->item, 1); /* there is a text in any case */
     c->in_item = false;
     c->n_items++;
     const struct cutter_item item = {
-        .text = str_buf_text(&c->item),
+        .text = c->item.data,
         .n = c->item.len,
         .broken = c->broken[0] != '\0' ? c->broken : NULL,
     };

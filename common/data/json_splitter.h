@@ -50,7 +50,7 @@ enum cutter_mode {
 
 /* Borrowed for the call. */
 struct cutter_item {
-    const char *text; /* compact JSON, NUL-terminated; always whole */
+    char *text; /* compact JSON, NUL-terminated; always whole; may be overwritten */
     size_t n;
     /* "spec.ports is larger than 4194304 bytes"; NULL: all that is wanted is there */
     const char *broken;

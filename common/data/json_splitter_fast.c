@@ -143,16 +143,6 @@ static inline bool run_value(struct run *r, struct level *top)
     return b == '"' ? run_string(r) : run_scalar(r);
 }
 
-static inline bool run_next(struct run *r, const struct level *top)
-{
-    if (r->p[r->i] != ',') {
-        return run_close(r, top, r->p[r->i]);
-    }
-    r->i++;
-    r->state = top->is_array ? AT_VALUE : AT_NAME;
-    return true;
-}
-
 /* ---- what is dropped ------------------------------------------------------------------------- */
 
 #define AHEAD ((size_t)8) /* blocks of 64 bytes in which ends of strings are looked for at once */
@@ -346,7 +336,7 @@ static inline bool drop_name(struct drop *d)
 }
 
 /* A comma, a name and a value, as far as they come next, or a closing bracket; false as
- * run_token(). */
+ * run_item(). */
 static inline bool drop_item(struct drop *d)
 {
     if (d->state == AT_NEXT) {
@@ -380,7 +370,7 @@ static inline int drop_outermost(const struct run *r)
     return at;
 }
 
-/* To the end of the outermost container in which nothing is kept; false as run_token(). */
+/* To the end of the outermost container in which nothing is kept; false as run_item(). */
 static _noinline_ bool run_dropped(struct run *r)
 {
     struct level *stack = r->c->stack;
@@ -414,30 +404,35 @@ static _noinline_ bool run_dropped(struct run *r)
     return ok;
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
-/* One token; false: the whole machine continues from here. */
-static inline bool run_token(struct run *r)
+/* A comma, a name and a value, as far as they come next, or a closing bracket; false: the whole
+ * machine continues from here. */
+static inline bool run_item(struct run *r)
 {
     struct level *top = &r->c->stack[r->depth - 1];
     if (top->keep == KEEP_NONE) {
         return r->depth - 1 > r->c->item_depth && run_dropped(r);
     }
-    switch (r->state) {
-    case AT_FIRST_NAME:
-    case AT_NAME:
-        if (r->p[r->i] == '"') {
-            return run_name(r, top);
+    if (r->state == AT_NEXT) {
+        if (r->p[r->i] != ',') {
+            return run_close(r, top, r->p[r->i]);
         }
-        return r->state == AT_FIRST_NAME && run_close(r, top, r->p[r->i]);
-    case AT_FIRST_VALUE:
-    case AT_VALUE:
-        return run_value(r, top);
-    case AT_NEXT:
-        return run_next(r, top);
-    default:
-        return false;
+        r->i++;
+        r->state = top->is_array ? AT_VALUE : AT_NAME;
+        if (r->i == r->n) {
+            return false;
+        }
     }
+    if (r->state == AT_NAME || r->state == AT_FIRST_NAME) {
+        if (r->p[r->i] != '"') {
+            return r->state == AT_FIRST_NAME && run_close(r, top, r->p[r->i]);
+        }
+        if (!run_name(r, top) || r->i == r->n) {
+            return false;
+        }
+    }
+    return r->state <= AT_FIRST_VALUE && run_value(r, top);
 }
 
 size_t cutter_run(struct json_splitter *c, const char *p, size_t n)
@@ -455,7 +450,7 @@ size_t cutter_run(struct json_splitter *c, const char *p, size_t n)
     }
     str_buf_reserve(&c->item, r.n + 1); /* a comma may have been read before */
     r.out = c->item.data + c->item.len;
-    while (r.i < r.n && run_token(&r)) {
+    while (r.i < r.n && run_item(&r)) {
     }
     c->item.len = (size_t)(r.out - c->item.data);
     assert(c->item.len < c->item.cap);

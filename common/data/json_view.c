@@ -66,7 +66,7 @@ static bool is_named(const struct json_view *v, const char *name, size_t n)
 static uint32_t *find_slot(const struct view_builder *b, const struct name_set *set,
                            const char *name, size_t n)
 {
-    uint32_t i = (uint32_t)hash_bytes(b->seed, name, n) & (set->cap - 1);
+    uint32_t i = (uint32_t)hash_key(b->seed, name, n) & (set->cap - 1);
     while (set->slot[i] != 0 && !is_named(&b->stack[set->owner + set->slot[i]], name, n)) {
         i = (i + 1) & (set->cap - 1);
     }
@@ -214,8 +214,9 @@ static void view_close(void *arg)
     v->items = items == 0 ? NULL : arena_memdup(b->arena, v + 1, items * sizeof *v);
 }
 
-int json_view_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
-                    const struct json_view **ret, struct err *err)
+/* `copy` of text[0..n) becomes the views' texts. */
+static int parse(struct arena *a, const char *text, char *copy, size_t n,
+                 const struct json_limits *limits, const struct json_view **ret, struct err *err)
 {
     static const struct json_builder builder = {.name = view_name,
                                                 .string = view_string,
@@ -225,7 +226,7 @@ int json_view_parse(struct arena *a, const char *text, size_t n, const struct js
     struct view_builder b;
     b.arena = a;
     b.text = text;
-    b.copy = arena_memdup(a, n > 0 ? text : "", n);
+    b.copy = copy;
     b.stack = b.first;
     b.n = 0;
     b.cap = FIRST_STACK;
@@ -243,6 +244,22 @@ int json_view_parse(struct arena *a, const char *text, size_t n, const struct js
     }
     if (b.stack != b.first) {
         free(b.stack);
+    }
+    return rc;
+}
+
+int json_view_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
+                    const struct json_view **ret, struct err *err)
+{
+    return parse(a, text, arena_memdup(a, n > 0 ? text : "", n), n, limits, ret, err);
+}
+
+int json_view_parse_here(struct arena *a, char *text, size_t n, const struct json_limits *limits,
+                         const struct json_view **ret, struct err *err)
+{
+    int rc = parse(a, text, text, n, limits, ret, err);
+    for (size_t i = 0; rc != ERR_OK && i < n; i++) {
+        text[i] = text[i] == '\0' ? '"' : text[i];
     }
     return rc;
 }

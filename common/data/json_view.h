@@ -49,6 +49,10 @@ struct json_view {
  * `limits` the names and the sharing of strings mean nothing here.  Errors as json_parse(). */
 int json_view_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
                     const struct json_view **ret, struct err *err) _warn_unused_;
+/* The same, but the texts of the views are in `text` itself, which has no NULs, and stays as long
+ * as they do: a NUL takes the place of the quote behind each.  After a refusal it is as it was. */
+int json_view_parse_here(struct arena *a, char *text, size_t n, const struct json_limits *limits,
+                         const struct json_view **ret, struct err *err) _warn_unused_;
 /* One value of a tree; its texts stay the tree's.  NULL is a null. */
 struct json_view json_view_of_tree(struct json_object *o);
 /* The items of a container, those of a tree being made now in `a`; NULL for others and for none. */

@@ -44,7 +44,7 @@ struct tls_state {
     bool settled;       /* texts that cannot change are loaded */
 };
 
-#define HTTP_SPARES 2u /* recycled transfers and libcurl handles that a handle keeps */
+#define HTTP_SPARES 1u /* recycled transfers and libcurl handles that a handle keeps */
 struct http {
     struct http_config cfg;
     CURLM *multi; /* replaced when the client certificate changes: closes its connections */

@@ -124,7 +124,8 @@ static bool read_item(struct reflector *x, const struct cutter_item *item, struc
     static const struct json_limits limits = {.allow_nul = true};
     struct err err = ERR_INIT;
     *ret = (struct reading){.why = item->broken};
-    if (json_view_parse(x->item_arena, item->text, item->n, &limits, &ret->view, &err) == ERR_OK) {
+    if (json_view_parse_here(x->item_arena, item->text, item->n, &limits, &ret->view, &err) ==
+        ERR_OK) {
         return true;
     }
     ret->why = arena_strdup(x->item_arena, err.message);
@@ -180,9 +181,13 @@ static void skip_item(struct reflector *x, const char *what, const char *text, s
     if (++x->skipped > SKIPPED_SAID_MAX) {
         return; /* reflector_job.c says how many it were */
     }
+    size_t shown = n < SHOWN_BYTES ? n : SHOWN_BYTES;
+    char *begins = arena_calloc(x->arena, shown + 1, 1);
+    for (size_t i = 0; i < shown; i++) {
+        begins[i] = text[i] == '\0' ? '"' : text[i]; /* it may be read already */
+    }
     log_error(what, "Object of a list is left out", LOG_S("resource", resource(x)),
-              LOG_I("item", x->listed),
-              LOG_S("begins", arena_strndup(x->arena, text, n < SHOWN_BYTES ? n : SHOWN_BYTES)));
+              LOG_I("item", x->listed), LOG_S("begins", begins));
 }
 
 /* The list's kind comes before its items; a list of something else must not reach the store. */

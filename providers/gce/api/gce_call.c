@@ -218,8 +218,9 @@ static enum http_next failed(struct gce_call *c, struct http_request *req, struc
 static enum http_next take_operation(struct gce_call *c, struct http_request *req,
                                      const struct http_response *resp, struct err *err)
 {
-    struct json_object *op;
-    if (json_parse_arena(c->a, resp->body, resp->body_len, NULL, &op, NULL) != ERR_OK) {
+    /* of an operation that takes its time there are many answers, each a tree */
+    struct json_object *op _cleanup_(json_putp) = NULL;
+    if (json_parse(resp->body, resp->body_len, NULL, &op, NULL) != ERR_OK) {
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON", c->op_id);
         return failed(c, req, err);
     }
@@ -242,7 +243,7 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
     if (!early) {
         retry_begin(&c->retry, &wait_policy, now);
     }
-    c->operation = name;
+    c->operation = early ? c->operation : arena_strdup(c->a, name);
     return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0, err);
 }
 

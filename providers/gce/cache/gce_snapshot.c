@@ -182,7 +182,7 @@ enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *ke
     const struct gce_entry *e;
     mutex_lock(&s->lock);
     enum gce_known known = find(s, key, max_age_ms, &e);
-    if (known == GCE_PRESENT) {
+    if (known == GCE_PRESENT && ret != NULL) {
         struct json_object *o = tree(e, key->name, a);
         known = o != NULL ? GCE_PRESENT : GCE_UNKNOWN;
         *ret = o != NULL ? o : *ret;

@@ -50,7 +50,7 @@ bool gce_snapshot_lists(enum gce_collection c);
 const char *gce_snapshot_filter(enum gce_collection c);
 
 /* UNKNOWN: never seen, forgotten, older than max_age_ms, or of a collection that is not kept.
- * PRESENT: *ret is a tree in the arena. */
+ * PRESENT: *ret is a tree in the arena; `ret` NULL: it is only looked whether it is there. */
 enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *key,
                                 int64_t max_age_ms, struct arena *a, struct json_object **ret);
 /* The same as a view in the arena, for what is only decoded. */

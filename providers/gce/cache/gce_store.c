@@ -86,7 +86,7 @@ static struct json_object *members_json(const struct gce_members *l)
 
 static uint32_t hash_of(const struct gce_store *s, const char *name)
 {
-    return (uint32_t)hash_bytes(s->seed, name, strlen(name));
+    return (uint32_t)hash_key(s->seed, name, strlen(name));
 }
 
 static size_t place_of(const struct gce_store *s, uint32_t hash, const char *name)

@@ -149,7 +149,26 @@ static void damage(struct rng *r, struct str_buf *b)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* Both ways over one text; true when it was taken. */
+/* The same in the text itself, which a refusal leaves as it was.  Texts here have no NUL. */
+static void check_here(const char *text, size_t n, const struct json_limits *limits,
+                       const struct json_view *want, const struct err *want_err)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    char *here = arena_memdup(a, n > 0 ? text : "", n);
+    const struct json_view *view = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(json_view_parse_here(a, here, n, limits, &view, &err), want_err->code);
+    assert_string_equal(err.message, want_err->message);
+    if (view == NULL) {
+        assert_memory_equal(here, text, n);
+        return;
+    }
+    struct json_object *tree _cleanup_(json_putp) = json_view_tree(view);
+    struct json_object *wanted _cleanup_(json_putp) = json_view_tree(want);
+    assert_true(json_equal(tree, wanted));
+}
+
+/* All ways over one text; true when it was taken. */
 static bool check_alike(const char *text, size_t n, const struct json_limits *limits)
 {
     struct arena *a _cleanup_(arena_freep) = arena_new();
@@ -163,6 +182,7 @@ static bool check_alike(const char *text, size_t n, const struct json_limits *li
         fail_msg("tree \"%s\", view \"%s\" of %.*s", tree_err.message, view_err.message, (int)n,
                  text);
     }
+    check_here(text, n, limits, view, &view_err);
     if (view_rc != ERR_OK) {
         assert_null(view);
         return false;

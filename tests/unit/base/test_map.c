@@ -193,6 +193,9 @@ static void hash_bytes__siphash_vectors__known_values(void **state)
     assert_true(hash_bytes(1, "abc", 3) != hash_bytes(2, "abc", 3));
     assert_true(hash_bytes(5, "12345678", 8) == hash_bytes(5, "12345678", 8));
     assert_true(hash_seed() != hash_seed());
+    assert_true(hash_key(0, "", 0) == 0xd1fba762150c532cull);
+    assert_true(hash_key(7, "default/web", 11) == 0x5a37bd74c0bd55d9ull);
+    assert_true(hash_bytes(7, "default/web", 11) == 0x4a0262745f8a25b2ull);
 }
 
 static int getrandom_calls;
