@@ -3,7 +3,7 @@
  *
  * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its
  * destination, set at start; the level may change later.  How a line looks is in log_line.c, who
- * writes it in log_writer.c: one line is one write(2), so lines of several threads never mix.
+ * writes it in log_writer.c: one write(2) has whole lines, so lines of several threads never mix.
  * Thread-safe, except that log_setup() and log_begin_writing() must not run while others log. */
 #include "common/base/log.h"
 #include "common/base/clock.h"
