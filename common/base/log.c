@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LAST_WORD_MS 1000 /* for a line after which the process ends */
+#define USUAL_LINE   400  /* bytes; a buffer that grows to it would move several times */
 
 static struct log_config config = {.format = LOG_TEXT, .fd = STDERR_FILENO};
 static atomic_int verbosity;     /* config.verbosity at first; it may change at run time */
@@ -89,6 +90,7 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
                const char *msg, const struct log_kv *kvs)
 {
     struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_buf_reserve(&text, USUAL_LINE);
     append_line(&text, &(struct log_line){
                            .severity = sev,
                            .v = v,

@@ -23,9 +23,6 @@
 #define ATTEMPTS_MAX   12
 #define ATTEMPT_GAP_MS 10000
 #define TRIM_AFTER     200 /* events */
-/* A sync has an event at its begin and one at its end: the writer wakes once for both. */
-#define GATHER_MS  10
-#define GATHER_MAX 20 /* events that are written without waiting for more */
 
 /* One reported event, one block with its texts: a thousand of them may wait. */
 struct queued {
@@ -51,7 +48,6 @@ struct kube_events {
     struct queued *first _guarded_by_(&lock);
     struct queued *last _guarded_by_(&lock);
     size_t n _guarded_by_(&lock);
-    bool asleep _guarded_by_(&lock);  /* the writer waits for a first event */
     bool writing _guarded_by_(&lock); /* an event was taken and its end is not known */
     bool waiting _guarded_by_(&lock); /* ... and the next attempt has its time */
     bool has_thread _guarded_by_(&lock);
@@ -140,7 +136,6 @@ static bool enqueue(struct kube_events *e, struct queued *q)
 {
     mutex_lock(&e->lock);
     bool fits = e->n < QUEUE_MAX && !e->closing;
-    bool wake = fits && (e->asleep || e->n + 1 == GATHER_MAX);
     start_writer(e);
     if (fits) {
         if (e->last == NULL) {
@@ -152,7 +147,7 @@ static bool enqueue(struct kube_events *e, struct queued *q)
         e->n++;
     }
     mutex_unlock(&e->lock);
-    if (wake) {
+    if (fits) {
         cond_broadcast(&e->changed); /* the writer does not wake to wait for the lock */
     }
     return fits;
@@ -205,30 +200,13 @@ bool kube_events_are_quiet(struct kube_events *e)
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-/* Waits for a first event, then for those that follow it at once.  In real time, whatever the clock
- * is: nothing else waits for this. */
-static void wait_for_events(struct kube_events *e) _requires_(&e->lock)
-{
-    e->asleep = true;
-    while (e->first == NULL && !e->closing) {
-        clock_wait(e->clock, &e->changed, &e->lock, CLOCK_NEVER);
-    }
-    e->asleep = false;
-    int64_t now_ms = clock_now_ms(clock_real());
-    int64_t until_ms = now_ms + GATHER_MS;
-    while (!e->closing && e->n < GATHER_MAX && now_ms < until_ms) {
-        clock_wait(clock_real(), &e->changed, &e->lock, until_ms);
-        now_ms = clock_now_ms(clock_real());
-    }
-}
-
-/* The next event; NULL when there is none and none will come. */
+/* Waits for the next event; NULL when there is none and none will come. */
 static struct queued *dequeue(struct kube_events *e)
 {
     mutex_lock(&e->lock);
     e->writing = false;
-    if (e->first == NULL) {
-        wait_for_events(e);
+    while (e->first == NULL && !e->closing) {
+        clock_wait(e->clock, &e->changed, &e->lock, CLOCK_NEVER);
     }
     struct queued *q = cancel_fired(e->cancel) ? NULL : e->first;
     if (q != NULL) {
