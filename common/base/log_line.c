@@ -61,7 +61,7 @@ static void append_cut(struct str_buf *b, const char *s, quote_fn quote)
     quote(b, str_buf_text(&cut));
 }
 
-/* A tenth of the instructions of printf(), in every line several times.  At least `least` digits. */
+/* At least `least` digits.  printf() takes ten times as long, and each line has several numbers. */
 static void append_digits(struct str_buf *b, uint64_t n, size_t least)
 {
     char digits[20];
