@@ -113,7 +113,7 @@ struct sim_module {
     void (*refuse)(void *state, struct sim_call *call, int status, const char *reason,
                    const char *message, struct json_object *body);
     /* Replaces the state with / adds it to the members of a world that are this module's.  The
-     * world was made by someone else: loading does not validate. */
+     * world comes from outside: loading does not validate. */
     int (*load)(void *state, struct json_object *world, struct err *err);
     void (*dump)(void *state, struct json_object *world); /* adds its members; sorted, stable */
     /* watch-cut, watch-expire, watch-silence on open watches that match; NULL: has none.  Path is a

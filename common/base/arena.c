@@ -55,7 +55,7 @@ struct arena {
 
 static void run_deferred(struct arena *a);
 static void block_poison(struct block *b);
-static unsigned char *block_take(struct arena *a, size_t rounded);
+static _noinline_ unsigned char *block_take(struct arena *a, size_t rounded);
 
 struct arena *arena_new(void)
 {
@@ -110,7 +110,7 @@ size_t arena_used(const struct arena *a)
 }
 
 /* Room for `size` bytes, which the caller fills; *ret_room is how many there are. */
-static void *take(struct arena *a, size_t size, size_t *ret_room)
+static inline void *take(struct arena *a, size_t size, size_t *ret_room)
 {
     if (size > SIZE_MAX / 2) {
         out_of_memory(size);
@@ -140,7 +140,7 @@ void *arena_alloc(struct arena *a, size_t size)
 }
 
 /* The same without zeros, for what is overwritten as a whole. */
-static void *arena_room(struct arena *a, size_t size)
+static inline void *arena_room(struct arena *a, size_t size)
 {
     size_t room;
     return take(a, size, &room);

@@ -16,6 +16,7 @@
 #define _noreturn_          __attribute__((noreturn))
 #define _cleanup_(fn)       __attribute__((cleanup(fn)))
 #define _unused_            __attribute__((unused))
+#define _noinline_          __attribute__((noinline))
 
 #ifdef __clang__
 /* Read by people only: in C, clang before 19 cannot name a sibling member in an attribute. */

@@ -11,23 +11,29 @@
 #include <sys/random.h>
 #include <time.h>
 
-static uint64_t rotate(uint64_t x, unsigned bits)
+struct sip {
+    uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t rotate(uint64_t x, unsigned bits)
 {
     return x << bits | x >> (64 - bits);
 }
 
-static void sip_round(uint64_t v[4])
+/* Values in and out, so that they stay in registers. */
+static inline __attribute__((always_inline)) struct sip sip_round(struct sip s)
 {
-    v[0] += v[1];
-    v[1] = rotate(v[1], 13) ^ v[0];
-    v[0] = rotate(v[0], 32);
-    v[2] += v[3];
-    v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] += v[3];
-    v[3] = rotate(v[3], 21) ^ v[0];
-    v[2] += v[1];
-    v[1] = rotate(v[1], 17) ^ v[2];
-    v[2] = rotate(v[2], 32);
+    s.v0 += s.v1;
+    s.v1 = rotate(s.v1, 13) ^ s.v0;
+    s.v0 = rotate(s.v0, 32);
+    s.v2 += s.v3;
+    s.v3 = rotate(s.v3, 16) ^ s.v2;
+    s.v0 += s.v3;
+    s.v3 = rotate(s.v3, 21) ^ s.v0;
+    s.v2 += s.v1;
+    s.v1 = rotate(s.v1, 17) ^ s.v2;
+    s.v2 = rotate(s.v2, 32);
+    return s;
 }
 
 /* Little-endian, whatever the machine, so that fingerprints can be compared between machines. */
@@ -48,29 +54,27 @@ static uint64_t load_le(const unsigned char *p, size_t n)
     return word;
 }
 
-static void absorb(uint64_t v[4], uint64_t word)
+static inline __attribute__((always_inline)) struct sip absorb(struct sip s, uint64_t word)
 {
-    v[3] ^= word;
-    sip_round(v);
-    sip_round(v);
-    v[0] ^= word;
+    s.v3 ^= word;
+    s = sip_round(sip_round(s));
+    s.v0 ^= word;
+    return s;
 }
 
 uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
 {
-    const unsigned char *s = p;
-    uint64_t v[4] = {0x736f6d6570736575ull ^ seed, 0x646f72616e646f6dull ^ seed,
-                     0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
+    const unsigned char *bytes = p;
+    struct sip s = {0x736f6d6570736575ull ^ seed, 0x646f72616e646f6dull ^ seed,
+                    0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
     size_t whole = n - n % 8;
     for (size_t i = 0; i < whole; i += 8) {
-        absorb(v, load_le8(s + i));
+        s = absorb(s, load_le8(bytes + i));
     }
-    absorb(v, load_le(s + whole, n % 8) | (uint64_t)n << 56);
-    v[2] ^= 0xFF;
-    for (int i = 0; i < 4; i++) {
-        sip_round(v);
-    }
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    s = absorb(s, load_le(bytes + whole, n % 8) | (uint64_t)n << 56);
+    s.v2 ^= 0xFF;
+    s = sip_round(sip_round(sip_round(sip_round(s))));
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
 static uint64_t fold(uint64_t a, uint64_t b)

@@ -14,9 +14,9 @@ uint64_t hash_bytes(uint64_t seed, const void *p, size_t n);
 /* A tenth of the cost, for tables that are small and short-lived, or bounded.  Without the seed
  * there is no known easy way to colliding keys, but no proof either.  Differs between machines. */
 uint64_t hash_quick(uint64_t seed, const void *p, size_t n);
-/* A seed that nobody can guess, another one at each call: numbers from a secret of the kernel, read
- * once.  It has none to give: made of addresses and time.  Thread-safe; no system call but at the
- * first time, since each sync makes a dozen tables. */
+/* A seed that cannot be guessed, another one at each call: numbers from a secret of the kernel,
+ * read once.  It has none to give: made of addresses and time.  Thread-safe; no system call but at
+ * the first time, since each sync makes a dozen tables. */
 uint64_t hash_seed(void);
 
 #endif

@@ -15,7 +15,7 @@ struct hold {
     unsigned together _guarded_by_(lock);
     unsigned waiting_alone _guarded_by_(lock);
     bool alone _guarded_by_(lock);
-    uint64_t changes _guarded_by_(lock); /* how often somebody gave something back */
+    uint64_t changes _guarded_by_(lock); /* how often a holder gave something back */
 };
 
 struct hold *hold_new(void)

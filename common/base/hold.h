@@ -28,7 +28,7 @@ void hold_free(struct hold *l);
  * read again.  False when the wait was cancelled: then nothing is held. */
 bool hold_change(struct hold *l, enum hold_how now, enum hold_how then, struct cancel *cancel);
 /* As hold_change(), for a user whose wish depends on what others do meanwhile: `wanted` says how it
- * would hold the lock now, and is asked again whenever somebody has given something back.  It is
+ * would hold the lock now, and is asked again whenever a holder has given something back.  It is
  * called without a lock and must not block.  *ret is how it is held; HOLD_NOT, with false, after a
  * cancelled wait. */
 bool hold_as_wanted(struct hold *l, enum hold_how now, enum hold_how (*wanted)(void *arg),

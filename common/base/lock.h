@@ -45,8 +45,8 @@ void cond_done(struct cond *c);
 void cond_signal(struct cond *c);
 void cond_broadcast(struct cond *c);
 /* Sleeps until signalled, or until `real_until_ms` of the real clock (INT64_MAX: no limit); may
- * return early.  In a task the others run meanwhile.  For clocks: everybody
- * else calls clock_wait(). */
+ * return early.  In a task the others run meanwhile.  For clocks: all other
+ * code calls clock_wait(). */
 void cond_sleep(struct cond *c, struct mutex *m, int64_t real_until_ms) _requires_(m);
 
 #endif

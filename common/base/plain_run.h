@@ -32,6 +32,30 @@ static inline uint64_t plain_run_ends8(const char *p, bool ascii)
     return ((below & ~w) | (ascii ? w : 0)) & highs;
 }
 
+/* The high bit of each byte that is 0, and of no other one. */
+static inline uint64_t plain_run_zeros8(uint64_t w)
+{
+    const uint64_t rest = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    return ~(((w & rest) + rest) | w | rest);
+}
+
+/* One bit for each of 64 bytes that ends a run: of any machine. */
+static inline uint64_t plain_run_ends64_plain(const char *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t ends = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t w;
+        memcpy(&w, p + (size_t)i * 8, sizeof w);
+        w = le64toh(w);
+        uint64_t highs = plain_run_zeros8(w ^ ones * '"') | plain_run_zeros8(w ^ ones * '\\') |
+                         plain_run_zeros8(w & ones * 0xe0);
+        /* the eight high bits, side by side */
+        ends |= ((highs >> 7) * UINT64_C(0x0102040810204080)) >> 56 << (8 * i);
+    }
+    return ends;
+}
+
 #ifdef __SSE2__
 typedef char plain_run_bytes __attribute__((vector_size(16)));
 typedef unsigned char plain_run_ubytes __attribute__((vector_size(16)));
@@ -57,6 +81,36 @@ static inline uint64_t plain_run_ends64(const char *p)
     uint64_t high = plain_run_ends16(p + 32, false) | (uint64_t)plain_run_ends16(p + 48, false)
                                                           << 16;
     return low | high << 32;
+}
+
+#define PLAIN_RUN_WIDE 1 /* there may be a wider way: ask plain_run_is_wide() */
+typedef char plain_run_wide_bytes __attribute__((vector_size(32)));
+typedef unsigned char plain_run_wide_ubytes __attribute__((vector_size(32)));
+
+/* The machine has AVX2. */
+static inline bool plain_run_is_wide(void)
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+
+__attribute__((target("avx2"))) static inline uint64_t plain_run_ends32_wide(const char *p)
+{
+    plain_run_wide_ubytes v;
+    memcpy(&v, p, sizeof v);
+    plain_run_wide_bytes ends =
+        (plain_run_wide_bytes)((v ^ 2) <= 0x20) | (plain_run_wide_bytes)(v == '\\');
+    return (uint32_t)__builtin_ia32_pmovmskb256(ends);
+}
+
+/* The same as plain_run_ends64(), with half the instructions. */
+__attribute__((target("avx2"))) static inline uint64_t plain_run_ends64_wide(const char *p)
+{
+    return plain_run_ends32_wide(p) | plain_run_ends32_wide(p + 32) << 32;
+}
+#else
+static inline uint64_t plain_run_ends64(const char *p)
+{
+    return plain_run_ends64_plain(p);
 }
 #endif
 

@@ -108,30 +108,3 @@ char *str_set_text(struct arena *m, const struct str_set *s, const char *sep)
 {
     return str_join(m, s->items, s->n, sep);
 }
-
-void sort_merge(const struct sort_merge *m, const void *const *a, size_t na, const void *const *b,
-                size_t nb)
-{
-    size_t i = 0;
-    size_t j = 0;
-    while (i < na || j < nb) {
-        int order = j == nb ? -1 : i == na ? 1 : m->cmp(a[i], b[j], m->arg);
-        if (order < 0) {
-            if (m->only_a != NULL) {
-                m->only_a(a[i], m->arg);
-            }
-            i++;
-        } else if (order > 0) {
-            if (m->only_b != NULL) {
-                m->only_b(b[j], m->arg);
-            }
-            j++;
-        } else {
-            if (m->both != NULL) {
-                m->both(a[i], b[j], m->arg);
-            }
-            i++;
-            j++;
-        }
-    }
-}

@@ -32,17 +32,4 @@ char *str_set_text(struct arena *m, const struct str_set *s, const char *sep);
 #define STR_SET_EACH(var, set)                                                                     \
     for (size_t var##_i = 0; var##_i < (set)->n && ((var) = (set)->items[var##_i], 1); var##_i++)
 
-/* Walks two sorted arrays of pointers in step: cmp() orders one element of each side; `only_a`,
- * `only_b` and `both` are called in order (any may be NULL).  The one way in which desired and
- * observed lists are compared. */
-struct sort_merge {
-    int (*cmp)(const void *a, const void *b, void *arg);
-    void (*only_a)(const void *a, void *arg);
-    void (*only_b)(const void *b, void *arg);
-    void (*both)(const void *a, const void *b, void *arg);
-    void *arg;
-};
-void sort_merge(const struct sort_merge *m, const void *const *a, size_t na, const void *const *b,
-                size_t nb);
-
 #endif

@@ -172,11 +172,11 @@ static int skip_plain_run(struct parser *p)
     }
 }
 
-/* From the opening quote to behind the closing one. */
-static int parse_string(struct parser *p, struct piece *ret)
+/* A string with escapes, with more than ASCII, or that is wrong.  p->at is somewhere behind the
+ * opening quote; all between them is plain. */
+static _noinline_ int parse_odd_string(struct parser *p, size_t start, struct piece *ret)
 {
-    size_t start = p->at++;
-    size_t from = p->at;
+    size_t from = start + 1;
     bool escaped = false;
     for (;;) {
         int rc = skip_plain_run(p);
@@ -208,8 +208,23 @@ static int parse_string(struct parser *p, struct piece *ret)
     }
 }
 
+/* From the opening quote to behind the closing one. */
+static inline int parse_string(struct parser *p, struct piece *ret)
+{
+    size_t start = p->at;
+    const char *from = p->text + start + 1;
+    size_t n = plain_run_ascii(from, p->n - start - 1);
+    p->at = start + 1 + n;
+    if (p->at < p->n && from[n] == '"') {
+        *ret = (struct piece){from, n, true};
+        p->at++;
+        return ERR_OK;
+    }
+    return parse_odd_string(p, start, ret);
+}
+
 /* Only an escape can have made one. */
-static bool has_nul(const struct piece *s)
+static inline bool has_nul(const struct piece *s)
 {
     return !s->in_place && memchr(s->text, '\0', s->n) != NULL;
 }
@@ -299,7 +314,7 @@ static int parse_number(struct parser *p)
             v.n = (uint32_t)p->word.len;
         }
     }
-    p->builder->scalar(p->arg, &v, false);
+    p->builder->scalar(p->arg, &v);
     return ERR_OK;
 }
 
@@ -310,12 +325,12 @@ static int parse_word(struct parser *p, const char *word, const struct json_view
         return fail(p, "unexpected character");
     }
     p->at += n;
-    p->builder->scalar(p->arg, value, false);
+    p->builder->scalar(p->arg, value);
     return ERR_OK;
 }
 
 /* `"name": value`. */
-static int parse_member(struct parser *p)
+static inline int parse_member(struct parser *p)
 {
     size_t start = p->at;
     struct piece name;
@@ -391,12 +406,11 @@ static int parse_string_value(struct parser *p)
     if (rc != ERR_OK) {
         return rc;
     }
-    const struct json_view v = {
-        .type = JSON_V_STRING, .n = (uint32_t)s.n, .has_nul = has_nul(&s), .text = s.text};
-    if (!p->allow_nul && v.has_nul) {
+    bool nul = has_nul(&s);
+    if (nul && !p->allow_nul) {
         return fail_at(p, start, "NUL in a string");
     }
-    p->builder->scalar(p->arg, &v, s.in_place);
+    p->builder->string(p->arg, s.text, s.n, nul, s.in_place);
     return ERR_OK;
 }
 

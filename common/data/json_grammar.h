@@ -19,8 +19,10 @@
 struct json_builder {
     /* A member's name; its value follows.  False: the object has one of that name. */
     bool (*name)(void *arg, const char *text, size_t n, bool in_place);
-    /* Any value but a container.  Its `name` is not set. */
-    void (*scalar)(void *arg, const struct json_view *v, bool in_place);
+    /* A string. */
+    void (*string)(void *arg, const char *text, size_t n, bool has_nul, bool in_place);
+    /* A number (a DOUBLE's text is not in place), true, false or null.  Its `name` is not set. */
+    void (*scalar)(void *arg, const struct json_view *v);
     void (*open)(void *arg, bool is_object);
     void (*close)(void *arg);
 };

@@ -68,27 +68,32 @@ static bool tree_name(void *arg, const char *text, size_t n, bool in_place)
 }
 
 /* IDs, etags and words stand in a document again and again. */
-static struct json_object *shared_string(struct tree *t, const struct json_view *v)
+static struct json_object *shared_string(struct tree *t, const char *text, size_t n)
 {
     void *known = NULL;
     str_buf_reset(&t->word);
-    str_append_n(&t->word, v->text, v->n);
-    if (!v->has_nul && lh_table_lookup_ex(t->shared, t->word.data, &known)) {
+    str_append_n(&t->word, text, n);
+    if (lh_table_lookup_ex(t->shared, t->word.data, &known)) {
         return json_object_get(known);
     }
-    struct json_object *made = json_view_tree(v);
-    if (!v->has_nul && lh_table_insert(t->shared, json_object_get_string(made), made) != 0) {
+    struct json_object *made = json_object_new_string_len(text, (int)n);
+    if (lh_table_insert(t->shared, json_object_get_string(made), made) != 0) {
         out_of_memory(0);
     }
     return made;
 }
 
-static void tree_scalar(void *arg, const struct json_view *v, bool in_place)
+static void tree_string(void *arg, const char *text, size_t n, bool has_nul, bool in_place)
 {
     struct tree *t = arg;
     (void)in_place; /* copied in any case */
-    bool shares = v->type == JSON_V_STRING && t->shared != NULL;
-    add(t, shares ? shared_string(t, v) : json_view_tree(v));
+    bool shares = t->shared != NULL && !has_nul;
+    add(t, shares ? shared_string(t, text, n) : json_object_new_string_len(text, (int)n));
+}
+
+static void tree_scalar(void *arg, const struct json_view *v)
+{
+    add(arg, json_view_tree(v));
 }
 
 static void tree_open(void *arg, bool is_object)
@@ -108,8 +113,11 @@ static void tree_close(void *arg)
 int json_parse(const char *text, size_t n, const struct json_limits *limits,
                struct json_object **ret, struct err *err)
 {
-    static const struct json_builder builder = {
-        .name = tree_name, .scalar = tree_scalar, .open = tree_open, .close = tree_close};
+    static const struct json_builder builder = {.name = tree_name,
+                                                .string = tree_string,
+                                                .scalar = tree_scalar,
+                                                .open = tree_open,
+                                                .close = tree_close};
     struct tree t;
     t.root = NULL;
     t.n_open = 0;

@@ -155,163 +155,262 @@ static inline bool run_next(struct run *r, const struct level *top)
 
 /* ---- what is dropped ------------------------------------------------------------------------- */
 
+#define AHEAD ((size_t)8) /* blocks of 64 bytes in which ends of strings are looked for at once */
+
 /* Of a container of which nothing is kept, nothing goes out: neither is a name looked up nor a
- * comma written.  Same states as above, which stay in registers; and the bytes at which strings may
- * end are looked for 64 at a time, however short the strings are. */
+ * comma written.  Same states as above; all of this stays in registers.  The kinds of the open
+ * containers are bits, and become levels of the stack where this way ends.  The bytes at which
+ * strings may end are looked for 64 at a time, however short the strings are, and taken one after
+ * the other: a quote that opens is the next of them. */
 struct drop {
     const char *p;
     size_t n;
     size_t i;
     enum state state;
-    int depth;
-    bool in_array; /* the innermost container */
-    size_t block;  /* where the 64 bytes begin that `ends` is about; NO_BLOCK: nowhere */
-    uint64_t ends;
+    /* Bit 0: the innermost container is an array; bit 1: the one around it; above the outermost in
+     * which nothing is kept a 1, so that 1 alone says that this one is closed. */
+    uint64_t kinds;
+    uint64_t deepest; /* `kinds` from here on: the stack is full */
+    size_t block;     /* the 64 bytes in hand begin here */
+    uint64_t ends;    /* of them, those from `i` on at which a string may end */
+    size_t filled;    /* up to here `ahead` says it for other blocks */
+    uint64_t *ahead;  /* AHEAD */
 };
-#define NO_BLOCK SIZE_MAX
 
-/* The first byte at or behind `from` that ends a run of plain ones, or n. */
-static inline size_t drop_run(struct drop *d, size_t from)
+static inline bool drop_in_array(const struct drop *d)
 {
-#ifdef __SSE2__
-    for (;;) {
-        size_t block = from & ~(size_t)63;
-        if (block + 64 > d->n) {
-            break;
-        }
-        if (block != d->block) {
-            d->ends = plain_run_ends64(d->p + block);
-            d->block = block;
-        }
-        uint64_t left = d->ends >> (from - block);
-        if (left != 0) {
-            return from + (size_t)__builtin_ctzll(left);
-        }
-        from = block + 64;
-    }
-#endif
-    return from + plain_run(d->p + from, d->n - from);
+    return (d->kinds & 1) != 0;
 }
 
-/* A string from its first byte on, in an array with all strings behind it; false: one goes over
- * the end of the bytes, or has an escape. */
+/* The last bytes, less than a block. */
+static _noinline_ uint64_t drop_tail(const char *p, size_t n)
+{
+    char bytes[64] = {0};
+    memcpy(bytes, p, n);
+    return plain_run_ends64(bytes) & ((UINT64_C(1) << n) - 1);
+}
+
+/* `ends64` is inlined. */
+static inline __attribute__((always_inline)) size_t drop_fill_by(const char *p, size_t n, size_t at,
+                                                                 uint64_t *ahead,
+                                                                 uint64_t (*ends64)(const char *p))
+{
+    size_t end = at + AHEAD * 64;
+    for (; at < end && at + 64 <= n; at += 64) {
+        ahead[at / 64 % AHEAD] = ends64(p + at);
+    }
+    if (at < end && at < n) {
+        ahead[at / 64 % AHEAD] = drop_tail(p + at, n - at);
+        at += 64;
+    }
+    return at;
+}
+
+#ifdef PLAIN_RUN_WIDE
+__attribute__((target("avx2"))) static size_t drop_fill_wide(const char *p, size_t n, size_t at,
+                                                             uint64_t *ahead)
+{
+    return drop_fill_by(p, n, at, ahead, plain_run_ends64_wide);
+}
+#endif
+
+/* The blocks from `at` on; returns up to where. */
+static _noinline_ size_t drop_fill(const char *p, size_t n, size_t at, uint64_t *ahead)
+{
+#ifdef PLAIN_RUN_WIDE
+    if (plain_run_is_wide()) {
+        return drop_fill_wide(p, n, at, ahead);
+    }
+#endif
+    return drop_fill_by(p, n, at, ahead, plain_run_ends64);
+}
+
+/* Takes the next byte at which a string may end, or returns n. */
+static inline size_t drop_end(struct drop *d)
+{
+    while (d->ends == 0) {
+        d->block += 64;
+        if (d->block >= d->filled) {
+            d->filled = drop_fill(d->p, d->n, d->block, d->ahead);
+            if (d->block >= d->filled) {
+                return d->n;
+            }
+        }
+        d->ends = d->ahead[d->block / 64 % AHEAD];
+    }
+    size_t at = d->block + (unsigned)__builtin_ctzll(d->ends);
+    d->ends &= d->ends - 1;
+    return at;
+}
+
+/* From the opening quote at `i` to behind the closing one; false: an escape, a control byte or the
+ * end of the bytes comes before, and nothing was read. */
+static inline bool drop_text(struct drop *d)
+{
+    (void)drop_end(d);
+    size_t to = drop_end(d);
+    if (to == d->n || d->p[to] != '"') {
+        return false;
+    }
+    d->i = to + 1;
+    return true;
+}
+
+/* A string, in an array with all strings behind it. */
 static inline bool drop_strings(struct drop *d)
 {
-    bool closed;
-    do {
-        size_t to = drop_run(d, d->i + 1);
-        closed = to < d->n && d->p[to] == '"';
-        d->i = to + closed;
-    } while (closed && d->in_array && d->n - d->i > 1 && d->p[d->i] == ',' &&
-             d->p[d->i + 1] == '"' && d->i++);
-    d->state = closed ? AT_NEXT : IN_STRING;
-    return closed;
+    d->state = AT_VALUE;
+    while (drop_text(d)) {
+        if (!drop_in_array(d) || d->n - d->i < 2 || d->p[d->i] != ',' || d->p[d->i + 1] != '"') {
+            d->state = AT_NEXT;
+            return true;
+        }
+        d->i++;
+    }
+    return false;
+}
+
+static inline bool is_eight_digits(const char *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    return (w & (w + ones * 6) & ones * 0xf0) == ones * 0x30; /* 0x3a + 6 is 0x40 */
 }
 
 static inline bool drop_scalar(struct drop *d)
 {
-    while (d->i < d->n && d->p[d->i] >= '0' && d->p[d->i] <= '9') {
-        d->i++; /* nearly all of them are numbers */
+    size_t i = d->i;
+    while (d->n - i >= 8 && is_eight_digits(d->p + i)) {
+        i += 8; /* nearly all of them are numbers */
     }
-    while (d->i < d->n && is_scalar_byte((unsigned char)d->p[d->i])) {
-        d->i++;
+    while (i < d->n && is_scalar_byte((unsigned char)d->p[i])) {
+        i++;
     }
-    d->state = d->i < d->n ? AT_NEXT : IN_SCALAR;
-    return d->i < d->n;
+    d->i = i;
+    d->state = i < d->n ? AT_NEXT : IN_SCALAR;
+    return i < d->n;
 }
 
-static inline bool drop_close(struct drop *d, const struct json_splitter *c)
+static inline bool drop_close(struct drop *d)
 {
-    if (d->p[d->i] != (d->in_array ? ']' : '}') || d->depth - 1 == c->item_depth) {
+    if (d->p[d->i] != (drop_in_array(d) ? ']' : '}')) {
         return false;
     }
-    d->depth--;
+    d->kinds >>= 1;
     d->i++;
-    d->in_array = c->stack[d->depth - 1].is_array;
     d->state = AT_NEXT;
     return true;
 }
 
-static inline bool drop_open(struct drop *d, struct json_splitter *c)
+static inline bool drop_open(struct drop *d, char bracket)
 {
-    if (d->depth == CUTTER_DEPTH_MAX) {
+    if (d->kinds >= d->deepest) {
         return false;
     }
-    d->in_array = d->p[d->i++] == '[';
-    c->stack[d->depth++] = (struct level){.keep = KEEP_NONE, .is_array = d->in_array};
-    d->state = d->in_array ? AT_FIRST_VALUE : AT_FIRST_NAME;
+    d->kinds = d->kinds << 1 | (bracket == '[');
+    d->i++;
+    d->state = bracket == '[' ? AT_FIRST_VALUE : AT_FIRST_NAME;
     return true;
 }
 
-static inline bool drop_name(struct drop *d)
-{
-    size_t to = drop_run(d, d->i + 1);
-    if (to + 1 >= d->n || d->p[to] != '"' || d->p[to + 1] != ':') {
-        return false;
-    }
-    d->i = to + 2;
-    d->state = AT_VALUE;
-    return true;
-}
-
-static inline bool drop_value(struct drop *d, struct json_splitter *c)
+static inline bool drop_value(struct drop *d)
 {
     char b = d->p[d->i];
     if (b == '"') {
         return drop_strings(d);
     }
-    if (b == '{' || b == '[') {
-        return drop_open(d, c);
+    if ((b | 0x20) == '{') { /* '[', too */
+        return drop_open(d, b);
     }
     if (is_scalar_byte((unsigned char)b)) {
         return drop_scalar(d);
     }
-    return d->state == AT_FIRST_VALUE && drop_close(d, c);
+    return d->state == AT_FIRST_VALUE && drop_close(d);
+}
+
+/* `"name":`, whole and without escapes. */
+static inline bool drop_name(struct drop *d)
+{
+    size_t name = d->i;
+    if (!drop_text(d)) {
+        return false;
+    }
+    if (d->n - d->i < 2 || d->p[d->i] != ':') {
+        d->i = name;
+        return false;
+    }
+    d->i++;
+    d->state = AT_VALUE;
+    return true;
 }
 
 /* A comma, a name and a value, as far as they come next, or a closing bracket; false as
  * run_token(). */
-static inline bool drop_item(struct drop *d, struct json_splitter *c)
+static inline bool drop_item(struct drop *d)
 {
     if (d->state == AT_NEXT) {
         if (d->p[d->i] != ',') {
-            return drop_close(d, c);
+            return drop_close(d);
         }
         d->i++;
-        d->state = d->in_array ? AT_VALUE : AT_NAME;
-    }
-    if (d->i < d->n && (d->state == AT_NAME || d->state == AT_FIRST_NAME)) {
-        bool named = d->p[d->i] == '"' && drop_name(d);
-        if (!named) {
-            return d->state == AT_FIRST_NAME && drop_close(d, c);
+        d->state = drop_in_array(d) ? AT_VALUE : AT_NAME;
+        if (d->i == d->n) {
+            return false;
         }
     }
-    return d->i == d->n || (d->state <= AT_FIRST_VALUE && drop_value(d, c));
+    if (d->state == AT_NAME || d->state == AT_FIRST_NAME) {
+        if (d->p[d->i] != '"') {
+            return d->state == AT_FIRST_NAME && drop_close(d);
+        }
+        if (!drop_name(d)) {
+            return false;
+        }
+    }
+    return drop_value(d);
+}
+
+/* The outermost level of the stack in which nothing is kept. */
+static inline int drop_outermost(const struct run *r)
+{
+    int at = r->depth - 1;
+    while (at - 1 > r->c->item_depth && r->c->stack[at - 1].keep == KEEP_NONE) {
+        at--;
+    }
+    return at;
 }
 
 /* To the end of the outermost container in which nothing is kept; false as run_token(). */
-static bool run_dropped(struct run *r)
+static _noinline_ bool run_dropped(struct run *r)
 {
-    struct json_splitter *c = r->c;
+    struct level *stack = r->c->stack;
+    int outermost = drop_outermost(r);
+    uint64_t ahead[AHEAD];
     struct drop d = {.p = r->p,
                      .n = r->n,
                      .i = r->i,
                      .state = r->state,
-                     .depth = r->depth,
-                     .in_array = c->stack[r->depth - 1].is_array,
-                     .block = NO_BLOCK};
-    int outermost = r->depth;
-    while (outermost - 1 > c->item_depth && c->stack[outermost - 2].keep == KEEP_NONE) {
-        outermost--;
+                     .kinds = 1,
+                     .deepest = UINT64_C(1) << (CUTTER_DEPTH_MAX - outermost),
+                     .block = r->i & ~(size_t)63,
+                     .ahead = ahead};
+    d.filled = drop_fill(d.p, d.n, d.block, ahead);
+    d.ends = ahead[d.block / 64 % AHEAD] & ~UINT64_C(0) << (d.i - d.block);
+    for (int at = outermost; at < r->depth; at++) {
+        d.kinds = d.kinds << 1 | stack[at].is_array;
     }
     bool ok = true;
-    while (ok && d.i < d.n && d.depth >= outermost) {
-        ok = drop_item(&d, c);
+    while (ok && d.i < d.n && d.kinds != 1) {
+        ok = drop_item(&d);
     }
     r->i = d.i;
     r->state = d.state;
-    r->depth = d.depth;
+    r->depth = outermost + 63 - __builtin_clzll(d.kinds);
     r->value_keep = KEEP_NONE;
+    for (int at = r->depth - 1; at >= outermost; at--) {
+        stack[at] = (struct level){.keep = KEEP_NONE, .is_array = (d.kinds & 1) != 0};
+        d.kinds >>= 1;
+    }
     return ok;
 }
 
@@ -322,7 +421,7 @@ static inline bool run_token(struct run *r)
 {
     struct level *top = &r->c->stack[r->depth - 1];
     if (top->keep == KEEP_NONE) {
-        return run_dropped(r);
+        return r->depth - 1 > r->c->item_depth && run_dropped(r);
     }
     switch (r->state) {
     case AT_FIRST_NAME:

@@ -92,13 +92,14 @@ static inline bool is_scalar_byte(unsigned char b)
            b == 'E';
 }
 
-/* The kept parts of a member's value, below `node`. */
+/* The kept parts of a member's value, below `node`.  Behind an empty name a byte may be read. */
 static inline int cutter_keep_of(const struct json_splitter *c, int node, const char *name,
                                  size_t len)
 {
     for (int i = c->nodes[node].first_child; i >= 0; i = c->nodes[i].sibling) {
-        if (c->nodes[i].len == len && memcmp(c->nodes[i].name, name, len) == 0) {
-            return c->nodes[i].first_child < 0 ? KEEP_ALL : i;
+        const struct name_node *is = &c->nodes[i];
+        if (is->len == len && is->name[0] == name[0] && memcmp(is->name, name, len) == 0) {
+            return is->first_child < 0 ? KEEP_ALL : i;
         }
     }
     return KEEP_NONE;

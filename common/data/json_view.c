@@ -38,7 +38,7 @@ struct view_builder {
     size_t cap;
     uint32_t top;     /* the innermost open container on the stack, or NO_CONTAINER */
     const char *name; /* of the value that comes, or NULL; in the arena */
-    size_t name_len;
+    uint32_t name_len;
     struct name_set *sets; /* innermost first */
     uint64_t seed;         /* of their hashes; 0: there was none yet */
     struct json_view first[FIRST_STACK];
@@ -47,7 +47,7 @@ struct view_builder {
 /* --- names of members ------------------------------------------------------------------------- */
 
 /* The text in the arena, with a NUL behind it. */
-static const char *settle(struct view_builder *b, const char *text, size_t n, bool in_place)
+static inline const char *settle(struct view_builder *b, const char *text, size_t n, bool in_place)
 {
     if (!in_place) {
         return arena_memdup(b->arena, text, n + 1);
@@ -137,7 +137,7 @@ static bool view_name(void *arg, const char *text, size_t n, bool in_place)
         object->u |= bit;
     }
     b->name = settle(b, text, n, in_place);
-    b->name_len = n;
+    b->name_len = (uint32_t)n;
     return !known;
 }
 
@@ -154,34 +154,49 @@ static void grow(struct view_builder *b)
     b->cap *= 2;
 }
 
-static struct json_view *push(struct view_builder *b, const struct json_view *v)
+/* The next value, of which `n` and the union are the caller's. */
+static inline struct json_view *push(struct view_builder *b, enum json_view_type type)
 {
     if (b->n == b->cap) {
         grow(b);
     }
     struct json_view *to = &b->stack[b->n++];
-    *to = *v;
+    to->type = type;
     to->name = b->name;
-    to->name_len = (uint32_t)b->name_len;
+    to->name_len = b->name_len;
+    to->has_nul = false;
+    to->tree = NULL;
     b->name = NULL;
     b->name_len = 0;
     return to;
 }
 
-static void view_scalar(void *arg, const struct json_view *v, bool in_place)
+static void view_string(void *arg, const char *text, size_t n, bool has_nul, bool in_place)
 {
     struct view_builder *b = arg;
-    struct json_view *to = push(b, v);
-    if (v->type == JSON_V_STRING || v->type == JSON_V_DOUBLE) {
-        to->text = settle(b, v->text, v->n, in_place);
+    struct json_view *to = push(b, JSON_V_STRING);
+    to->n = (uint32_t)n;
+    to->has_nul = has_nul;
+    to->text = settle(b, text, n, in_place);
+}
+
+static void view_scalar(void *arg, const struct json_view *v)
+{
+    struct view_builder *b = arg;
+    struct json_view *to = push(b, v->type);
+    to->n = v->n;
+    to->u = v->u;
+    if (v->type == JSON_V_DOUBLE) {
+        to->text = settle(b, v->text, v->n, false);
     }
 }
 
 static void view_open(void *arg, bool is_object)
 {
     struct view_builder *b = arg;
-    const struct json_view v = {.type = is_object ? JSON_V_OBJECT : JSON_V_ARRAY, .n = b->top};
-    (void)push(b, &v);
+    struct json_view *to = push(b, is_object ? JSON_V_OBJECT : JSON_V_ARRAY);
+    to->n = b->top;
+    to->u = 0;
     b->top = (uint32_t)(b->n - 1);
 }
 
@@ -202,8 +217,11 @@ static void view_close(void *arg)
 int json_view_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
                     const struct json_view **ret, struct err *err)
 {
-    static const struct json_builder builder = {
-        .name = view_name, .scalar = view_scalar, .open = view_open, .close = view_close};
+    static const struct json_builder builder = {.name = view_name,
+                                                .string = view_string,
+                                                .scalar = view_scalar,
+                                                .open = view_open,
+                                                .close = view_close};
     struct view_builder b;
     b.arena = a;
     b.text = text;

@@ -81,6 +81,7 @@ static void items_init(struct drive *d)
     s->n_items = s->batch->n_items;
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
     d->held = ARENA_ARRAY(s->a, bool, s->n_items);
+    d->told_serving = ARENA_ARRAY(s->a, bool, s->n_items);
     d->by_key = map_new(NULL);
     for (size_t i = 0; i < s->n_items; i++) {
         s->items[i].in = s->batch->items[i];
@@ -194,9 +195,12 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
     drive_begin(&d, cfg, call, batch, false);
     drive_facts(&d);
     for (size_t i = 0; i < cfg->flow->n_stages; i++) {
-        d.last_stage = i + 1 == cfg->flow->n_stages;
-        drive_stage(&d, &cfg->flow->stages[i]);
+        const struct lb_stage *stage = &cfg->flow->stages[i];
+        d.tidies = stage->tidies;
+        d.last_stage = i + 1 == cfg->flow->n_stages || stage[1].tidies;
+        drive_stage(&d, stage);
     }
+    d.tidies = d.last_stage = false; /* of items that have failed: they do not serve as asked */
     drive_retreat(&d);
     int32_t code = results_report(&d);
     drive_end(&d);

@@ -11,8 +11,8 @@
  *     is touched is observed again in this very sync (observe with fresh = true) and planned again.
  *   - CONFLICT means observe and plan again, at most 5 times with jitter; then it is the result.
  *   - An operation that fails for one owner's sake takes that owner out of the batch; the others
- *     are planned again.  When nobody knows for whose sake, half of the owners wait while the other
- *     half is tried.
+ *     are planned again.  When it is not known for whose sake, half of the owners wait while the
+ *     other half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
  *   - Before something is taken down for a replacement, the cloud is asked whether it may be made
@@ -92,6 +92,9 @@ struct lb_stage {
     int (*observe)(struct lb_sync *s, struct err *err);
     /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */
     int (*plan)(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+    /* All that it does is tidying, and what serves stands before it, whatever the verb.  No stage
+     * behind it does more (lb_flow.serves). */
+    bool tidies;
 };
 struct lb_flow {
     const char *name;
@@ -123,10 +126,11 @@ struct lb_flow {
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
      * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
-    /* While the operations of the last stage go on, of an item that is ensured: all of its
-     * operations but tails (plan.h) have ended well, so it serves.  Sets the addresses, and what
-     * else of the result may be written now: the host writes it (result_serves).  Once per plan;
-     * status() follows.  NULL: nothing is written before the end. */
+    /* While operations go on, of an item that is ensured and serves: in the last stage that does
+     * more than to tidy, all of its operations but tails (plan.h) have ended well; or a stage that
+     * tidies is carried out, for whatever item of the batch.  Sets the addresses, and what else of
+     * the result may be written now: the host writes it (result_serves).  Once per plan, and once
+     * for all stages that tidy; status() follows.  NULL: nothing is written before the end. */
     void (*serves)(struct lb_sync *s, struct lb_item *item);
     /* After all stages (and objects) went well for the item: sets its results through
      * the host. May not fail. */
@@ -135,7 +139,7 @@ struct lb_flow {
      * May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set:
-     * nobody knows; when the cloud refused the operation for what is in it, the driver finds out by
+     * not known; when the cloud refused the operation for what is in it, the driver finds out by
      * halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
                                const struct err *err);

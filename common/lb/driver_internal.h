@@ -37,8 +37,9 @@ struct drive {
     /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
-    bool *told_serving; /* per item: this execution has reported that it serves */
-    bool last_stage;    /* nothing is needed behind the stage in progress */
+    bool *told_serving; /* per item: it was reported to serve, for this plan or an earlier one */
+    bool last_stage;    /* nothing but tidying is needed behind the stage in progress */
+    bool tidies;        /* the stage in progress does nothing else */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;
     size_t n_failures;
@@ -55,13 +56,15 @@ void drive_fail_item(struct lb_item *item, const struct err *err);
 void drive_fail_active(struct drive *d, const struct err *err);
 /* Tells the host what of the Service is the provider's own affair; gives it back. */
 uint32_t drive_own(const struct drive *d, const struct lb_item *item);
-/* Lets the group that waited last take part again.  False: nobody waits. */
+/* Lets the group that waited last take part again.  False: no group waits. */
 bool drive_group_release(struct drive *d);
-/* Observes, plans and executes one stage until it is done or nobody is left. */
+/* Observes, plans and executes one stage until it is done or no item is left. */
 void drive_stage(struct drive *d, const struct lb_stage *stage);
 /* The host and the flow hear of one operation of d->view; failures are noted. */
 void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
                    const struct err *err, int64_t took_ms);
+/* Before a plan is carried out: items of which it does more than to tidy do not serve yet. */
+void drive_serving_begin(struct drive *d);
 /* Tells the host of the items that serve already (struct lb_flow, serves); driver_serves.c. */
 void drive_note_serving(void *arg, const unsigned *outcomes);
 /* How this sync executes plans. */

@@ -3,7 +3,7 @@
  * earlier stages have done for their sake alone.
  *
  * An undo (driver_undo.c) puts back what an operation took away.  Here it is the other way round:
- * something was added so that the next write interrupts nobody (clients let in where the traffic
+ * something was added so that the next write interrupts no client (ranges let in where the traffic
  * was to go), the next write was refused, and nothing needs the addition now.  The flow says for
  * which items (lb_flow.retreats) and how (lb_flow.retreat).  Those items take part in that stage
  * alone, without their error, and get it back afterwards: the retreat changes no result.  Part of

@@ -58,7 +58,7 @@ static void stage_pause(struct lb_sync *s)
 }
 
 /* ---- observing and planning ------------------------------------------------------------------ */
-/* Our observation was older than we thought: somebody else wrote, or the thing to be
+/* Our observation was older than we thought: another program wrote, or the thing to be
  * made is there. */
 static bool is_stale(int code)
 {
@@ -159,7 +159,7 @@ static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
     return ERR_OK;
 }
 
-/* False: somebody has left the batch, the plan must be recreated. */
+/* False: an item has left the batch, the plan must be made again. */
 static bool stage_hold(struct drive *d)
 {
     bool all = true;
@@ -219,7 +219,7 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
 }
 
 /* The cloud read the operation and did not like what is in it: a part of it may be fine.  A bad
- * request for a reason that nobody knows is one, too, whatever its code. */
+ * request for an unknown reason is one, too, whatever its code. */
 static bool is_refusal(const struct err *err)
 {
     return err->code == ERR_INVALID || err->code == ERR_QUOTA || err->code == ERR_IN_USE ||
@@ -250,8 +250,8 @@ static bool halve(struct drive *d, const struct str_set *owners)
 }
 
 /* A write for Services that go and for others was refused: what comes may want what goes has not
- * let go of yet.  Those that stay wait until the others are through; nobody's deletion hangs on
- * somebody's creation.  Once per stage. */
+ * let go of yet.  Those that stay wait until the others are through; no deletion hangs on
+ * another Service's creation.  Once per stage. */
 static bool take_apart(struct drive *d, const struct str_set *owners)
 {
     size_t going = 0, staying = 0;
@@ -300,8 +300,7 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
                 left++;
             }
         }
-        keys =
-            f->op->owners; /* the flow named nobody of this batch: then it is everybody's failure */
+        keys = f->op->owners; /* the flow named no owner of this batch: then all of them fail */
     }
 }
 
@@ -376,7 +375,7 @@ static enum turn failures_settle(struct drive *d)
         return TURN_AGAIN;
     }
     (void)failures_settle_kind(d, true); /* too many conflicts are a result like any other */
-    if (count_active(d) == before) {     /* nobody in this batch owns what failed: all stop */
+    if (count_active(d) == before) {     /* no owner in this batch: all stop */
         drive_fail_active(d, &d->failures[0]->err);
     }
     d->s.fresh = true;
@@ -435,7 +434,7 @@ static enum turn stage_execute(struct drive *d)
 {
     d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
-    d->told_serving = ARENA_ARRAY(d->s.a, bool, d->s.n_items);
+    drive_serving_begin(d);
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
     struct err err = ERR_INIT;

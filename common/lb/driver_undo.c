@@ -4,10 +4,10 @@
  * Some clouds force a resource to go before its replacement can be made.  Such an operation carries
  * its undo (plan.h).  From the moment that it is done the sync owes it, through conflicts and new
  * plans, until an operation makes the replacement.  As soon as an owner of the debt has failed, the
- * undo is carried out as a plan of its own, the last debt first: whoever came in before comes in
- * again, and the owner's error says so.  A sync that is cancelled puts nothing back: nothing may be
- * sent any more, and the next process finds what is held (docs/adr/0030-putting-back.md).  Part of
- * driver.h; one thread. */
+ * undo is carried out as a plan of its own, the last debt first: clients that came in before come
+ * in again, and the owner's error says so.  A sync that is cancelled puts nothing back: nothing
+ * may be sent any more, and the next process finds what is held (docs/adr/0030-putting-back.md).
+ * Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 
@@ -113,7 +113,7 @@ static void add_op(struct lb_plan *p, const struct drive_debt *debt, const struc
 }
 
 /* After a refusal that stays the next try is as late as after a faulty Service.  A bad request for
- * a reason that nobody knows is one; clouds throttle with that status, too. */
+ * an unknown reason is one; clouds throttle with that status, too. */
 static bool is_for_good(const struct err *err)
 {
     bool unknown = err->http_status == 400 || err->http_status == 422;

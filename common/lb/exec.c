@@ -132,7 +132,7 @@ static bool may_run(const struct lb_exec *x, const struct lb_op *op)
     if (x->failed_wave == 0 || op->wave <= x->failed_wave) {
         return true;
     }
-    return op->finally == LB_FINALLY_ALWAYS ||
+    return op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE ||
            (op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL && !x->critical_open);
 }
 
@@ -400,7 +400,7 @@ static void begin_ready(struct lb_exec *x, const struct part *part)
 
 static void part_run(struct lb_exec *x, const struct part *part)
 {
-    for (bool some = false;;) {
+    for (bool some = true;;) {
         run_direct(x, part);
         begin_ready(x, part);
         if (some && x->cfg->on_round != NULL) {

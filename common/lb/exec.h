@@ -57,9 +57,10 @@ struct lb_exec_config {
      * all of a part are over. */
     void (*on_done)(void *arg, const struct lb_op *op, int index, unsigned outcome,
                     const struct err *err, int64_t took_ms);
-    /* May be NULL.  Each time that operations have ended, once those that waited for them have
-     * begun; `outcomes` per operation: LB_NOT_RUN also means that it is not over yet.  May block
-     * for a request to another server: what is in flight takes its time meanwhile. */
+    /* May be NULL.  When the first operations of a part have begun, and each time that some have
+     * ended, once those that waited for them have begun; `outcomes` per operation: LB_NOT_RUN also
+     * means that it is not over yet.  May block for a request to another server: what is in flight
+     * takes its time meanwhile. */
     void (*on_round)(void *arg, const unsigned *outcomes);
     void *arg;
 };

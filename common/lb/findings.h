@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* findings.h: the wishes of a Service that have no effect, and whether its load balancer serves
- * anybody.
+ * any client.
  *
  *     lb_findings_unknown(s, item, &gce_keys)      keys that are slips of known ones
  *     lb_finding(s, item, reason, field, "…")      anything else: a value, a wish that cannot be
  *                                                  granted here
- *     lb_serves_nobody(s, item, "…")               nobody gets through, as this stage's plan leaves
- *                                                  it
+ *     lb_serves_nobody(s, item, "…")               no client gets through, as this stage's plan
+ *                                                  leaves it
  *
  * A flow calls them from facts, observe and plan; the driver puts the findings of an item into each
  * plan that it reports, and the controller makes of them events, a condition and lines of the
@@ -34,7 +34,7 @@ struct lb_annotation_keys {
     const char *const *others;   /* keys of other programs: never a slip, however near to ours */
 };
 /* The known key of which `key` is probably a slip: it is near one, under a prefix of the table, or
- * has the very name of one under a domain that is near; and it is nobody's own key.  NULL: it is
+ * has the very name of one under a domain that is near; and no program owns the key.  NULL: it is
  * known, another program's, or near nothing.  A key with a number between "port_" and "_" is
  * compared without it. */
 const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys *keys,
@@ -44,7 +44,7 @@ const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys
 const char *lb_annotation_meant_text(struct arena *a, const char *key, const char *meant);
 /* The value as a message shows it: long ones are cut between two characters.  NULL counts as "". */
 const char *lb_finding_value(struct arena *a, const char *value);
-/* Is the text a yes of somebody who wants a private load balancer, or a slip of one: "ture", "
+/* Does the text mean yes, as the wish for a private load balancer, or a slip of it: "ture", "
  * true", "yes", "internl"? */
 bool lb_text_means_private(struct arena *a, const char *text);
 /* The annotation whose key is a slip of `wanted` and whose value lb_text_means_private(); NULL if
@@ -64,8 +64,8 @@ void lb_finding(struct lb_sync *s, const struct lb_item *item, const char *reaso
 /* Adds one for each annotation of the Service that is a slip of a known key. */
 void lb_findings_unknown(struct lb_sync *s, const struct lb_item *item,
                          const struct lb_annotation_keys *keys);
-/* Says why nobody is served; later calls of the same turn replace it.  `reason` NULL:
- * somebody is served. */
+/* Says why no client is served; later calls of the same turn replace it.  `reason` NULL:
+ * clients are served. */
 void lb_serves_nobody(struct lb_sync *s, const struct lb_item *item, const char *reason);
 
 /* "no node takes part: REASON; REASON": each of `reasons` (NULL ones are left out) once,

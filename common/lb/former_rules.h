@@ -45,7 +45,7 @@ struct former_refusal {
     const char *why;  /* its message */
 };
 /* The message `text` with the refusal in it, in place of an older one; NULL text: of the refusal
- * alone, which leads nobody back.  NULL: `text` is no such message, or the new one would be
+ * alone, from which nothing is put back.  NULL: `text` is no such message, or the new one would be
  * too long. */
 char *former_text_refused(struct arena *a, const char *text, const struct former_refusal *r);
 /* False: the message (may be NULL) names no refusal, or one that cannot be read. */

@@ -76,8 +76,9 @@ struct name_fields {
     /* A further check of a name that follows its rule, with the same codes and message.
      * May be NULL. */
     int (*also)(void *arg, const struct name_seen *seen, struct err *err);
-    /* Does this Service's kind of load balancer use the field at all?  What nobody reads harms
-     * nobody, and a load balancer that works is not held up for it.  NULL: each one counts. */
+    /* Does this Service's kind of load balancer use the field at all?  A field that is not
+     * read does no harm, and a load balancer that works is not held up for it.  NULL: each one
+     * counts. */
     bool (*counts)(void *arg, const struct name_field *field, const struct tt_service *s);
     void *arg;
 };

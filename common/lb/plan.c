@@ -3,8 +3,8 @@
  *
  * Planners append; lb_plan_seal() then proves what the executor relies on, so that a planner's slip
  * is a BUG before the first request and never a half-done flow: references point backwards and out
- * of the own wave, every operation says why and for whom, one operation at most is critical.  Texts
- * handed in are borrowed (they are arena-owned or literals); lists are grown here.
+ * of the own wave, every operation says why and for which owners, one operation at most is
+ * critical.  Texts handed in are borrowed (they are arena-owned or literals); lists are grown here.
  * Pure; one thread. */
 #include "common/lb/plan.h"
 #include "common/base/map.h"

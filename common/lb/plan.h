@@ -56,6 +56,9 @@ enum lb_finally {
     LB_FINALLY_ALWAYS,
     LB_FINALLY_OK,
     LB_FINALLY_OK_OR_BEFORE_CRITICAL,
+    /* As ALWAYS, but behind those that it names and not behind all ordinary ones: it puts right
+     * what one of them has interrupted.  For operations that name others. */
+    LB_FINALLY_IN_PLACE,
 };
 
 /* How an operation ended.  Bits, so that only_if can name several. */
@@ -152,7 +155,10 @@ struct lb_op {
     bool critical;
     bool serves_without; /* TT_OP_SERVES_WITHOUT */
     bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
-    unsigned tolerate;   /* LB_TOLERATE_… */
+    /* takes away what no client uses any more, as a deletion does, although its verb is another
+     * one: it may be a tail (below) */
+    bool tidies;
+    unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
     /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up
@@ -178,8 +184,8 @@ struct lb_op {
     /* set by lb_plan_seal() */
     int wave; /* 1…, one more than the longest chain of operations that it waits for; 0 for KEEP */
     int part_no; /* of the plan's parts (below); 0 for KEEP */
-    /* It deletes, or gives back, and no operation that does neither waits for it: what serves
-     * stands without it (driver.h, `serves`). */
+    /* It deletes, gives back or tidies, and no operation that does none of these waits for it: what
+     * serves stands without it (driver.h, `serves`). */
     bool tail;
 };
 

@@ -6,7 +6,7 @@
  * wait for it, but for its neighbours marked so.  Such a place ends a part of the plan.
  * Within a part an operation that names others waits for these alone.  Its wave is one more than
  * the highest among them, so it says how long the chain before it is.  One that is to be run after
- * a failure, too, waits for all ordinary ones.
+ * a failure, too, waits for all ordinary ones, unless it is run in place.
  *
  * docs/planner.md has the rules for planners, docs/adr/0002 the reasons. */
 #include "common/lb/plan_order.h"
@@ -77,7 +77,8 @@ static void add_references(struct lb_plan *p, struct lb_op *op)
 
 static bool is_ordinary(const struct lb_op *op)
 {
-    return op->verb != LB_KEEP && (op->finally == LB_FINALLY_NO || !op->after.given);
+    return op->verb != LB_KEEP &&
+           (op->finally == LB_FINALLY_NO || op->finally == LB_FINALLY_IN_PLACE || !op->after.given);
 }
 
 /* The walk over a plan. */
@@ -86,7 +87,7 @@ struct order {
     int part;         /* the one in progress; 0 before the first operation */
     int least;        /* wave of the last barrier: all behind it are beyond */
     int highest;      /* wave so far */
-    int step_wave;    /* of the neighbours that name nobody; 0: there are none in this part */
+    int step_wave;    /* of the neighbours that name no operation; 0: there are none in this part */
     bool is_critical; /* a critical operation is in this part */
 };
 
@@ -136,7 +137,7 @@ static void place(struct order *o, struct lb_op *op)
 
 static bool tidies(const struct lb_op *op)
 {
-    return op->verb == LB_DELETE || op->gives_back;
+    return op->verb == LB_DELETE || op->gives_back || op->tidies;
 }
 
 static void is_awaited(struct lb_plan *p, int on)

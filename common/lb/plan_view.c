@@ -46,7 +46,7 @@ static bool is_of_part_before(const struct lb_op *op, const struct lb_op *other)
 }
 
 /* Every edge of an operation whose planner names some.  Kept ones are there already:
- * nobody waits for them. */
+ * no operation waits for them. */
 static const uint32_t *after_view(struct arena *a, const struct lb_plan *p, const struct lb_op *op,
                                   uint32_t *ret_n)
 {
@@ -88,8 +88,8 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
     struct arena *a = p->a;
     const struct lb_op *op = &p->ops[i];
     struct tt_operation *out = ARENA_NEW(a, struct tt_operation);
-    bool finally =
-        op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL;
+    bool finally = op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE ||
+                   op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL;
     *out = (struct tt_operation){
         .size = sizeof *out,
         .n = (uint32_t)i + 1,

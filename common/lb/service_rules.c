@@ -35,7 +35,7 @@ bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, siz
             return true;
         }
     }
-    return false; /* a class that is present but empty counts as somebody else's, too */
+    return false; /* a class that is present but empty counts as another program's, too */
 }
 
 bool svc_is_unreadable(const struct tt_service *s)

@@ -23,7 +23,7 @@ static bool read_ranges(struct arena *a, const char *const *items, size_t n, str
             return false;
         }
         /* "::ffff:10.0.0.0/90" is no IPv4 range any more, and "/96" silently becomes all of IPv4:
-         * nobody who writes either means what upstream makes of it. */
+         * what upstream makes of either is not what its author means. */
         if (net.was_mapped && (net.addr.len != 4 || net.prefix == 0)) {
             return false;
         }

@@ -225,6 +225,33 @@ char *condition_patch_remove(struct arena *a, const char *type)
     return str_buf_to_arena(&b, a);
 }
 
+char *annotations_patch(struct arena *a, const struct tt_kv *wish, const char *const *now, size_t n,
+                        bool drops_all)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_append(&b, "{\"metadata\":{\"annotations\":{");
+    size_t before = b.len;
+    for (size_t i = 0; i < n; i++) {
+        bool named = wish[i].value == NULL && drops_all;
+        if (!named && str_eq(wish[i].value, now[i])) {
+            continue;
+        }
+        str_append(&b, b.len > before ? "," : "");
+        str_append_json_quoted(&b, wish[i].key);
+        str_append_c(&b, ':');
+        if (wish[i].value != NULL) {
+            str_append_json_quoted(&b, wish[i].value);
+        } else {
+            str_append(&b, "null");
+        }
+    }
+    if (b.len == before) {
+        return NULL;
+    }
+    str_append(&b, "}}}");
+    return str_buf_to_arena(&b, a);
+}
+
 static void join_into(struct json_object *into, struct json_object *from)
 {
     json_object_object_foreach(from, name, v)

@@ -35,6 +35,11 @@ char *finalizer_patch_remove(struct arena *a, const char *const *present, size_t
 char *condition_patch(struct arena *a, const struct tt_condition *c);
 /* The same that takes the condition of this type away. */
 char *condition_patch_remove(struct arena *a, const char *type);
+/* Merge patch of the annotations wish[0..n): a value NULL drops the key.  Names only these keys, so
+ * that what others wrote meanwhile stays, and of these those whose value differs from now[i] (NULL:
+ * absent), unless `drops_all`: then a key that goes is named in any case.  NULL when none is. */
+char *annotations_patch(struct arena *a, const struct tt_kv *wish, const char *const *now, size_t n,
+                        bool drops_all);
 /* Patches of one object as one: objects are united, lists joined; NULL when n is 0. */
 char *patches_join(struct arena *a, const char *const *patches, size_t n);
 

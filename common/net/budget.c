@@ -19,7 +19,10 @@
 #define CUT_TO_PART    0.7
 #define GROWTH_PART    0.05  /* of the documented rate, per second */
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
-#define RESERVE_PART   0.25  /* of the bucket, for what somebody waits for */
+#define RESERVE_PART   0.25  /* of the bucket, for what a user waits for */
+#define SHORT_PART     0.5
+#define MODEST_MS      60000 /* after the first refusal above the documented rate */
+#define MODEST_MOST_MS 1800000
 
 /* ---- one budget, pure ------------------------------------------------------------------------ */
 
@@ -51,7 +54,9 @@ static void grow(struct budget *b, int64_t now_ms)
     passed_ms = passed_ms < GROWTH_MOST_MS ? passed_ms : GROWTH_MOST_MS;
     double documented = b->limit->per_second, rate = b->bucket.per_second;
     double grown = rate + documented * GROWTH_PART * (double)passed_ms / 1000.0;
-    double most = b->short_of && !b->limit->fixed ? documented * MOST_TIMES : documented;
+    bool modest = b->modest_ms > 0 && now_ms - b->cut_ms < b->modest_ms;
+    bool beyond = b->short_of && !b->limit->fixed && !modest;
+    double most = beyond ? documented * MOST_TIMES : documented;
     if (grown > most) {
         grown = most > rate ? most : rate;
     }
@@ -99,6 +104,10 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
         return;
     }
     double documented = b->limit->per_second, rate = b->bucket.per_second;
+    if (rate > documented) {
+        b->modest_ms = b->modest_ms == 0 ? MODEST_MS : 2 * b->modest_ms;
+        b->modest_ms = b->modest_ms < MODEST_MOST_MS ? b->modest_ms : MODEST_MOST_MS;
+    }
     b->cut_ms = now_ms;
     b->grown_ms = now_ms;
     b->short_of = false;
@@ -165,6 +174,20 @@ static void report(struct budgets *s, enum budget_event event, const struct budg
     if (s->report != NULL) {
         s->report(s->arg, event, now);
     }
+}
+
+bool budgets_are_short(struct budgets *s, size_t kind)
+{
+    if (s == NULL) {
+        return false;
+    }
+    int64_t now = clock_now_ms(s->clock);
+    mutex_lock(&s->lock);
+    const struct budget *b = &s->all[kind];
+    bool is = ratelimit_tokens(&b->bucket, now) < b->bucket.burst * SHORT_PART ||
+              b->closed_until_ms > now;
+    mutex_unlock(&s->lock);
+    return is;
 }
 
 int64_t budgets_take(struct budgets *s, size_t kind, bool background, bool *ret_again)

@@ -11,10 +11,13 @@
  *     Retry-After            nothing of this kind is sent before, for ten seconds at most: a caller
  *                            that is asked for more gives up and comes back by itself
  *     used up, not refused   the rate grows by a twentieth of the documented one per second,
- *                            to twenty times it at most: an account may have a higher limit
+ *                            to twenty times it at most: an account may have a higher limit.
+ *                            After a refusal above the documented rate it stays there for a
+ *                            minute, and twice as long after each further one: an account that
+ *                            has the documented limit is not asked again and again
  *
- * What nobody waits for (a periodic look, drift) is background: it takes no token from the last
- * quarter of the bucket and never books ahead, so that a user's change passes it.
+ * A request without a waiting user (periodic look, drift) is background: it takes no token from
+ * the last quarter of the bucket and never books ahead, so that a user's change passes it.
  *
  * struct budget is pure (`now` is a parameter); struct budgets puts a lock and a clock around
  * several of them and reports what changed.  The caller waits (http_request.not_before_ms).
@@ -37,7 +40,7 @@ struct budget_limit {
     const char *kind;  /* for people and labels: "ec2 writes"; static */
     double per_second; /* > 0 */
     int burst;         /* tokens of a full bucket; >= 1 */
-    bool fixed;        /* somebody's wish: it does not grow beyond per_second */
+    bool fixed;        /* set by a flag: it does not grow beyond per_second */
 };
 
 struct budget {
@@ -46,6 +49,7 @@ struct budget {
     int64_t closed_until_ms; /* Retry-After; 0: open */
     int64_t cut_ms;          /* the last time that the rate was cut */
     int64_t grown_ms;        /* until when growth is accounted for */
+    int64_t modest_ms;       /* how long the rate stays at the documented one after cut_ms */
     bool short_of;           /* a token was waited for since grown_ms */
     uint64_t held;           /* requests that had to wait */
     uint64_t refused;        /* requests that the API refused as too many */
@@ -80,6 +84,8 @@ typedef void budgets_report_fn(void *arg, enum budget_event event, const struct 
 struct budgets *budgets_new(const struct budget_limit *limits, size_t n, struct clock *clock,
                             budgets_report_fn *report, void *arg) _warn_unused_;
 void budgets_free(struct budgets *s); /* NULL is fine */
+/* Is less than half of the bucket left?  Then requests that can wait had better do so. */
+bool budgets_are_short(struct budgets *s, size_t kind);
 /* As budget_take() and budget_refused(), of the `kind`th limit.  NULL: no budgets,
  * `now` at once. */
 int64_t budgets_take(struct budgets *s, size_t kind, bool background, bool *ret_again);

@@ -13,7 +13,7 @@
  *     http_run()     n jobs at once, returns when all are done (fan-out)
  *     http_start() + http_wait()   jobs that come and go, for the reflector thread
  *
- * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body
+ * Checked here, for every caller: deadlines (connect, idle, total), caps on header and body
  * bytes, redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and
  * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
  * `may_mutate` before *each* mutation is sent and while its body is (fencing:

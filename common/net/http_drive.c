@@ -210,7 +210,7 @@ static void begin_due(struct http *h)
     }
 }
 
-/* A stream may outlive its certificate: nobody begins a request, so somebody else must look. */
+/* A stream may outlive its certificate: without a new request another place must look. */
 static void check_tls_files(struct http *h)
 {
     int64_t now_ms = clock_now_ms(h->cfg.clock);
@@ -255,7 +255,7 @@ static int64_t remaining(int64_t deadline_ms, int64_t now_ms)
     return deadline_ms == CLOCK_NEVER ? CLOCK_NEVER : deadline_ms - now_ms;
 }
 
-/* How long nothing will happen unless bytes come or somebody pokes us.  *ret_until is the moment
+/* How long nothing will happen unless bytes or a poke come.  *ret_until is the moment
  * of the config's clock for which we wait, which may be nearer or further than real time says. */
 static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
 {
@@ -294,7 +294,7 @@ static bool has_streams(const struct http *h)
 
 /* While libcurl reads for one HTTP/2 stream it may come upon the answer of another, keep it in
  * memory, and not say that there is something to do: no socket will ever wake us for that (7.88.1,
- * one start in fifty).  Whoever lets it work once more gets the bytes.  So after each sign of life
+ * one start in fifty).  A further call of it delivers the bytes.  So after each sign of life
  * we look again soon, then less and less often. */
 static void learn_lull(struct http *h, int64_t slept_ms)
 {
@@ -338,7 +338,7 @@ static void sleep_until_something(struct http *h, int64_t until_ms)
     clock_announce(h->cfg.clock, h->clock_sub, 0);
 
     uint64_t count;
-    ssize_t n = fd < 0 ? 0 : read(fd, &count, sizeof(count)); /* EAGAIN: nobody poked */
+    ssize_t n = fd < 0 ? 0 : read(fd, &count, sizeof(count)); /* EAGAIN: no poke */
     (void)n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_internal.h: what the files of the HTTP client share; nobody else includes it.
+/* http_internal.h: what the files of the HTTP client share; no other file includes it.
  *
  *   http.c           handles: made, bound, freed; jobs: started, stopped; http_do()
  *   http_drive.c     the loop: who is due, who is late, who is cancelled; one http_sleep()
@@ -13,7 +13,7 @@
  *   http_proxy.c     Go's proxy rules        http_response.c  reading answers       http_pool.c
  *
  * A job that was started has exactly one transfer until it is done; all of them hang in one list in
- * order of start.  Steps of jobs may start and stop other jobs, so nobody holds a pointer into
+ * order of start.  Steps of jobs may start and stop other jobs, so no code holds a pointer into
  * that list across a step: loops search again.  One thread; only http_poke() may be called from
  * others. */
 #ifndef TRIMTAB_NET_HTTP_INTERNAL_H
@@ -183,7 +183,7 @@ void http_receive_setup(struct http_transfer *t);
 /* http_errors.c */
 int http_error_of(struct http_transfer *t, CURLcode code, struct err *err);
 /* A connection that stood and ended before an answer; `why` may be NULL.  The reason "broken"
- * tells it from one that was never made: nobody knows whether the request was executed. */
+ * tells it from one that was never made: it is unknown whether the request was executed. */
 int http_error_broken(struct http_transfer *t, const char *why, struct err *err);
 const char *http_origin(struct http_transfer *t); /* "https://host:port", for messages */
 /* "30 s", "1500 ms" */

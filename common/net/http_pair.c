@@ -27,7 +27,7 @@ struct http_pair {
 
 /* --- judging contents ------------------------------------------------------------------------ */
 
-/* A daemon has nobody to ask: OpenSSL would do it at the terminal, for certificates as well
+/* A daemon has no user to ask: OpenSSL would do it at the terminal, for certificates as well
  * as for keys. */
 static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 {

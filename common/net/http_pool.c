@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_pool.c: a stock of handles for code that runs on many workers.
  *
- * Owns the handles that nobody uses now; the last one put back is the first one taken, so
+ * Owns the handles that are not in use; the last one put back is the first one taken, so
  * connections stay warm.  Thread-safe; the lock is held for a list operation only, never across a
  * request. */
 #include "common/base/lock.h"
@@ -26,7 +26,7 @@ struct http_pool *http_pool_new(const struct http_config *cfg)
     return p;
 }
 
-/* Nobody else uses `p` any more. */
+/* No other thread uses `p` any more. */
 void http_pool_free(struct http_pool *p)
 {
     if (p == NULL) {

@@ -95,7 +95,7 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
     struct http *h = t->http;
     t->active_ms = http_real_ms();
     /* libcurl sends once more when a kept connection ends without an answer.  The first copy of a
-     * mutation may have been executed: whoever asked must look before it is repeated. */
+     * mutation may have been executed: its caller must look before it is repeated. */
     bool mutates = hop_mutates(t);
     if (t->sends > 0 && (mutates || !is_replayable(t))) {
         http_error_broken(t, NULL, &t->err);

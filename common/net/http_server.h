@@ -28,7 +28,7 @@ struct http_server_config {
     uint16_t port;       /* 0: any free one */
     bool all_families;   /* "0.0.0.0" or "::" stand for every address of both families */
     bool share_port;     /* SO_REUSEPORT: several processes may listen */
-    bool paused;         /* listens, but takes nobody before http_server_resume() */
+    bool paused;         /* listens, but accepts no connection before http_server_resume() */
 
     /* TLS: a pair, or everything (then counted up).  All NULL: plain HTTP. */
     const char *tls_cert_pem;
@@ -62,7 +62,7 @@ struct http_server_config {
     const char *headers; /* added to every answer: "Name: value\r\n"…; static; NULL: none */
     void (*handle)(void *arg, struct http_req *req);
     /* Something that an operator should know ("all 100 connections are taken …"), as often as it
-     * happens; NULL: nobody. */
+     * happens; NULL: not reported. */
     void (*notice)(void *arg, const char *what);
     void *arg; /* of handle and notice */
 };
@@ -83,7 +83,7 @@ uint16_t http_server_port(const struct http_server *s);
 void http_server_set_tls(struct http_server *s, struct server_tls *tls);
 /* Ends `paused`. */
 void http_server_resume(struct http_server *s);
-/* Closes what has overstayed.  A timer does it by itself; for whoever moves a fake clock. */
+/* Closes what has overstayed.  A timer does it by itself; for owners of a fake clock. */
 void http_server_sweep(struct http_server *s);
 size_t http_server_connections(const struct http_server *s);
 size_t http_server_held(const struct http_server *s); /* see max_held */

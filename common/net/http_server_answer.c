@@ -184,7 +184,7 @@ void http_req_end(struct http_req *r)
 
 void http_req_drop(struct http_req *r)
 {
-    r->on_gone = NULL; /* whoever drops it knows */
+    r->on_gone = NULL; /* its caller drops it */
     conn_close(r->conn);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_server_internal.h: what the files of the HTTP server share; nobody else includes it.
+/* http_server_internal.h: what the files of the HTTP server share; no other file includes it.
  *
  *   http_server.c         the server: start, stop, limits over all connections, the sweep
  *   http_server_listen.c  sockets that listen, and what comes in there
@@ -129,7 +129,7 @@ void conn_run(struct conn *c);
 void conn_request_ended(struct conn *c);
 /* Tells a waiting handler (on_gone), and frees the connection now or when conn_run() returns. */
 void conn_close(struct conn *c);
-/* True when nobody waits for anything on it: it may be closed for another's sake. */
+/* True when no peer waits for anything on it: it may be closed for another's sake. */
 bool conn_is_idle(const struct conn *c);
 
 /* Puts `c` first, because it was just used; into the list, when it is new. */

@@ -67,7 +67,7 @@ void jwt_key_free(struct jwt_key *k)
     }
 }
 
-/* A daemon has nobody to ask for a pass phrase: an encrypted key is an unreadable one. */
+/* A daemon has no user to ask for a pass phrase: an encrypted key is an unreadable one. */
 static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 {
     (void)buf, (void)size, (void)rwflag, (void)arg;

@@ -2,7 +2,7 @@
 /* retry.c: the state machine behind retry.h.
  *
  * Owns: how many attempts, how far apart, and when it is not worth waiting.  Waiting itself is
- * done by whoever sends the request (http_request.not_before_ms), so that one thread can have
+ * done by the sender of the request (http_request.not_before_ms), so that one thread can have
  * many requests backing off at once.  A Retry-After of the server is a lower bound: we may wait
  * longer, never shorter.
  * Must not read a clock or draw random numbers.  Pure; one owner per

@@ -2,8 +2,8 @@
 /* url.c: taking URLs apart and putting them together (RFC 3986, escaping as Go's net/url).
  *
  * Owns the grammar of URLs for the HTTP client, the proxy rules, kubeconfig and the simulator's
- * routes. Messages never repeat the URL itself: it may carry a password or a signed query, and
- * whoever knows that it is harmless can prefix it.
+ * routes. Messages never repeat the URL itself: it may carry a password or a signed query; a
+ * caller that knows it to be harmless can prefix it.
  * Must not resolve names, normalise paths or decode them: "raw" members stay byte for byte what was
  * written, because a cloud may sign or compare them.  Pure and thread-safe. */
 #include "common/net/url.h"

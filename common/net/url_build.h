@@ -81,7 +81,7 @@ char *url_join(struct arena *a, const char *base, const char *path);
 /* Says why a text cannot be one segment of a path ("it holds '/'"), or NULL if it can.  Static. */
 const char *url_segment_fault(const char *text);
 
-/* The last look at a URL before it is sent, whoever built it.  ERR_INVALID for a '#', a control
+/* The last look at a URL before it is sent, however it was built.  ERR_INVALID for a '#', a control
  * character (raw, or escaped in the path), and a segment of the path that is a dot segment raw or
  * after decoding ("..", "%2e%2E", "a%2F..").  The message does not repeat the URL. */
 int url_check_sent(const char *url, struct err *err) _warn_unused_;

@@ -2,11 +2,11 @@
 /* url_check.c: the last look at a URL before the HTTP client sends it (url_check_sent() of
  * url_build.h).
  *
- * Builders refuse names; this refuses whole URLs, whoever put them together: a link that a server
+ * Builders refuse names; this refuses whole URLs, wherever they come from: a link that a server
  * sent, the target of a redirect, a constant with a slip.  Servers and proxies on the way resolve
  * dot segments, some of them after decoding, and a path that they resolve is another one than the
  * one that was checked, logged and allowed.  Must not repair: a URL that would have to be fixed is
- * one that nobody meant.  Pure. */
+ * not the one that was meant.  Pure. */
 #include "common/net/url_build.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_orphans.c: `trimtab orphans`: what is ours in the cloud, and belongs to no Service any more.
  *
- * The provider says what is ours and whom it is for (list_owned); what a Service has is left out
- * here.  Nothing is changed without --delete.  Exit 0 if there is none; 2: there are
+ * The provider says what is ours and which Service it is for (list_owned); what a Service has is
+ * left out here.  Nothing is changed without --delete.  Exit 0 if there is none; 2: there are
  * some; 1: error. */
 #include "controller/cmd/cmd_orphans.h"
 

@@ -66,7 +66,7 @@ static int load_user(struct ask *q, struct err *err)
                                           .context = q->args.context,
                                           .use_environment = true,
                                           .clock = clock_real()};
-    const struct kube_config_args nobody = {.master = q->server, .clock = clock_real()};
+    const struct kube_config_args anonymous = {.master = q->server, .clock = clock_real()};
     bool named = q->args.kubeconfig != NULL || q->args.context != NULL ||
                  !str_is_empty(getenv("KUBECONFIG"));
 
@@ -77,7 +77,7 @@ static int load_user(struct ask *q, struct err *err)
         return kube_config_blame(q->args.kubeconfig, err);
     }
     err_clear(err);
-    return kube_config_load(&nobody, &q->config, err);
+    return kube_config_load(&anonymous, &q->config, err);
 }
 
 /* Neither the kubeconfig's server nor what is trusted of it: another one is asked. */

@@ -39,8 +39,8 @@ static int32_t call_cancelled(const struct tt_call *call)
     return cancel_fired(c->cancel) || clock_now_ms(c->host->args.clock) >= call->deadline_ms;
 }
 
-/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask
- * so, and a provider that declares threads of its own. */
+/* Without a call nothing says for how long, or for which Service, something is changed: only
+ * open() may ask so, and a provider that declares threads of its own. */
 static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call)
 {
     if (h->args.planning || (call != NULL && call->planning)) {

@@ -439,7 +439,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     }
     int rc = send_hold(&patch, item->result, &what, a, err);
     if ((rc == ERR_INVALID || rc == ERR_FORBIDDEN) && what.mark != NULL) {
-        /* Somebody does not allow the annotation: the load balancer does not hang on it. */
+        /* A policy does not allow the annotation: the load balancer does not hang on it. */
         log_warning("The annotation of created load balancers was refused",
                     LOG_S("service", item->result->key), LOG_S("err", err->message));
         err_clear(err);

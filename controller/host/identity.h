@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.h: who this process is to the API server, and as whom each of its clients speaks.
+/* identity.h: who this process is to the API server, and the user name of each of its clients.
  *
  * One identity comes from the kubeconfig or the pod's files: it watches, holds leases and asks.
  * With --use-service-account-credentials what is done for Services is done as

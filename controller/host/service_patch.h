@@ -8,7 +8,7 @@
  *
  * Each carries uid and resourceVersion.  Why the version: a request may lie in the network while
  * the lease is lost and another process writes; when it arrives at last, the server refuses it
- * (409).  Whoever still leads looks again and sends it once more; what it says is this sync's,
+ * (409).  The leader looks again and sends it once more; what it says is this sync's,
  * whatever else of the Service changed meanwhile.
  * Source: controller.md §1.12 (upstream sends no version), vectors of §4.7 for the 409. */
 #ifndef TRIMTAB_CONTROLLER_SERVICE_PATCH_H

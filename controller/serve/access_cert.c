@@ -167,7 +167,7 @@ int64_t access_cert_remaining_s(X509 *cert, int64_t wall_s)
     return (int64_t)days * 86400 + seconds;
 }
 
-/* --- whom it names ---------------------------------------------------------------------------- */
+/* --- the user that it names ------------------------------------------------------------------- */
 
 static int entry_text(struct arena *a, X509_NAME *subject, int at, const char **ret,
                       struct err *err)

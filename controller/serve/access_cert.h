@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_cert.h: which CAs are trusted, whether a client's certificate is from one of them, and
- * whom it names.
+ * which user it names.
  *
  * As Go verifies: every certificate of a bundle is an anchor, intermediates come from what the
  * client sent, and each certificate of the chain must allow client authentication if it says what

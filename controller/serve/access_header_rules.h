@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_header_rules.h: the user whom an aggregation proxy names in headers.
+/* access_header_rules.h: the user that an aggregation proxy names in headers.
  *
  * Called only after the proxy's certificate was verified: these headers are worth nothing without
  * it.

@@ -2,7 +2,7 @@
 /* access_internal.h: the parts of access, and one request on its way through them.
  *
  *   access.c         life; the way of a request: authenticate, authorize, verdict
- *   access_authn.c   who it is: proxy, certificate, token, nobody
+ *   access_authn.c   the user: proxy, certificate, token, anonymous
  *   access_authz.c   whether it may: groups, paths, SubjectAccessReview
  *   access_lookup.c  CAs and header names, kept up to date      access_trust.c, access_cert.c,
  *                    access_header_rules.c

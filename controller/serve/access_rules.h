@@ -28,7 +28,7 @@ struct access_extra {
     const char *const *values;
     size_t n;
 };
-/* Whom a request comes from.  Everything is borrowed from one owner: an arena, or an answer
+/* The user of a request.  Everything is borrowed from one owner: an arena, or an answer
  * that is kept. */
 struct access_user {
     const char *name; /* never "" */

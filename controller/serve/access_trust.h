@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_trust.h: whom we believe: CAs of clients and of the aggregation proxy, and the proxy's
+/* access_trust.h: what we trust: CAs of clients and of the aggregation proxy, and the proxy's
  * header names.
  *
  * A trust is immutable and reference counted, so that a change is one exchange of a pointer while

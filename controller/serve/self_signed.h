@@ -3,7 +3,7 @@
  *
  * As upstream makes it (controller.md §3.6): an RSA-2048 CA "localhost-ca@TIME" and a leaf
  * "localhost@TIME" of it, for a year from an hour ago, for "localhost", 127.0.0.1 and the address
- * that is served on.  The text holds the leaf, then the CA.  Nobody can trust it without having
+ * that is served on.  The text holds the leaf, then the CA.  No client can trust it without having
  * read it: it is for probes and first steps.  Takes 0.1 to 0.7 s of CPU: two RSA keys. */
 #ifndef TRIMTAB_SERVE_SELF_SIGNED_H
 #define TRIMTAB_SERVE_SELF_SIGNED_H

@@ -50,7 +50,7 @@ struct board_row {
     unsigned create, change, delete_; /* operations of the pending plan */
     const char *plan; /* their lines: "+ firewall k8s-fw-…  because …\n"; "" nothing is pending */
     const char *findings; /* of the last plan, a line each: wishes without effect; "" none */
-    /* why the load balancer serves nobody; "" it does, or nobody knows */
+    /* why the load balancer serves no client; "" it does, or not known */
     const char *serves_nobody;
     const char *left; /* lines about values that its last ensure left as they were taken over; "" */
 };

@@ -4,8 +4,8 @@
  * A thread looks at the open calls now and then.  One that has used half of its time is logged; one
  * that is beyond its deadline is logged, counted and told to its Services' owners, and the workers
  * get one thread more in its place (workers.h).  It keeps its thread and its Services until it
- * returns: nobody can take them from it.  Only for plugins: a built-in provider that does not come
- * back ends the process (health check "workers"). */
+ * returns: no other thread can take them from it.  Only for plugins: a built-in provider that does
+ * not come back ends the process (health check "workers"). */
 #ifndef TRIMTAB_CONTROLLER_LATE_CALLS_H
 #define TRIMTAB_CONTROLLER_LATE_CALLS_H
 

@@ -47,7 +47,7 @@ static uint64_t digest_of(const struct tt_provider *desc, void *provider,
     return digest;
 }
 
-/* A sum, as nodes_fingerprint() is: a node that concerns nobody adds nothing. */
+/* A sum, as nodes_fingerprint() is: a node that concerns no Service adds nothing. */
 static struct node_set look(const struct tt_provider *desc, void *provider,
                             const struct tt_node *const *nodes, size_t n)
 {

@@ -3,7 +3,7 @@
  *
  * Two of them: `eligible` is of who takes part in load balancing at all and serves every Service;
  * `own` is of what the provider's node_digest() says and concerns only Services whose backends hang
- * on it (TT_OWN_NODES).  So a node that turns unready wakes those, and nobody else.  What was found
+ * on it (TT_OWN_NODES).  So a node that turns unready wakes those, and no others.  What was found
  * for a list of nodes is kept until the list changes:  thousands of syncs of one state of the
  * cluster look at each node once.  Thread-safe (row 1 of common/base/lock.h); the provider is asked
  * outside the lock. */
@@ -34,7 +34,7 @@ void node_sets_free(struct node_sets *c); /* NULL is fine */
 struct node_set node_sets_of(struct node_sets *c, const struct tt_provider *desc, void *provider,
                              const struct kube_snapshot *nodes);
 
-/* Does this change of one node concern anybody? */
+/* Does this change of one node concern any Service? */
 bool node_sets_matters(const struct tt_provider *desc, void *provider, const struct tt_node *old,
                        const struct tt_node *cur);
 

@@ -26,7 +26,7 @@ struct notify;
 struct notify_args {
     const char *socket;        /* $NOTIFY_SOCKET: "/path" or "@abstract"; NULL or "": no manager */
     const char *watchdog_usec; /* $WATCHDOG_USEC: decimal; NULL, "" or no number: no watchdog */
-    /* $WATCHDOG_PID: whom the watchdog is for; NULL or "": this process */
+    /* $WATCHDOG_PID: the process that the watchdog is for; NULL or "": this process */
     const char *watchdog_pid;
     struct clock *clock; /* NULL: the real one */
     /* True: alive.  Else `why` (n bytes) holds one line.  Called by notify_pulse();

@@ -103,7 +103,7 @@ void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
 /* Stores the result of a check; returns true if it changed.  Without an entry nothing is stored. */
 bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest);
 /* Digests of what is known to be without effect (`n` at most SERVICE_FINDINGS_MAX), and of why
- * nobody is served, 0 when somebody is.  With `part` only the latter is news: an update of backends
+ * no client is served, 0 if one is.  With `part` only the latter is news: an update of backends
  * does not look at all wishes.  Returns what was known before in ret_was; an entry that is not
  * there keeps nothing and knew nothing. */
 #define SERVICE_FINDINGS_MAX 64

@@ -73,7 +73,7 @@ struct syncer {
     struct metrics *metrics;
     struct progress *progress;                  /* noted when a batch has ended; may be NULL */
     const struct quarantine_record *quarantine; /* NULL: nothing is counted */
-    struct board *board;                        /* NULL: nobody looks */
+    struct board *board;                        /* NULL: not shown */
     struct sync_scope scope;
     int64_t call_timeout_ms; /* 0: SYNC_CALL_TIMEOUT_MS */
     /* maximum of calls beyond their deadline that get a substitute worker; 0: none (built-in) */
@@ -96,7 +96,7 @@ static inline int64_t sync_call_timeout_ms(const struct syncer *s)
  * that it is done). */
 void syncer_process(const struct syncer *s, const struct queue_batch *batch);
 /* Queues, under a key of its own that is no Service's, that the provider be asked for Services that
- * went while nobody watched (list_left); when it has no such function, nothing.  Once, before
+ * went while no controller ran (list_left); when it has no such function, nothing.  Once, before
  * workers start. */
 void syncer_ask_left(const struct syncer *s);
 /* For host_hooks.on_left. */

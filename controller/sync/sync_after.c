@@ -126,7 +126,7 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
 
 /* ---- delete ---------------------------------------------------------------------------------- */
 
-/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that
+/* Another program's load balancer.  Upstream lets go of the finalizer all the same; a provider that
  * holds finalizers only for what it serves must not let go of another one's. */
 static bool leave_to_others(struct sync_item *item)
 {
@@ -408,7 +408,7 @@ static void settle_fine(const struct sync_item *item)
     }
 }
 
-/* How long somebody waited for it. */
+/* How long a user waited for it. */
 static void note_change(const struct sync_item *item, const struct tt_kv *verb)
 {
     const struct syncer *s = item->s;
@@ -428,7 +428,7 @@ static void observe_part(const struct syncer *s, const char *part, int64_t ms)
     metrics_observe(s->metrics, METRIC_TO_ADDRESS, &label, 1, (double)ms / 1000);
 }
 
-/* How long somebody waited for an address, and where the time went. */
+/* How long a user waited for an address, and where the time went. */
 static void note_address(const struct sync_batch *b, const struct sync_item *item)
 {
     if (item->addressed_ms == 0 || item->changed_ms == INT64_MAX) {

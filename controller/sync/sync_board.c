@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_board.c: what a sync writes on the board (board.h), for whoever looks at /status.
+/* sync_board.c: what a sync writes on the board (board.h), for readers of /status.
  *
  * It decides nothing and reads nothing back. */
 #include "controller/sync/sync_internal.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_drift.c: looks whether somebody else changed a load balancer (--drift): plans it, and tells
- * what differs.
+/* sync_drift.c: looks whether another program changed a load balancer (--drift): plans it, and
+ * reports what differs.
  *
  * A look is a reason of its own in the queue (QUEUE_REASON_LOOK), behind all work.  Only what was
  * fine is checked: synced by this process, as it is now, with the nodes and endpoints that are
- * there now, so that whatever the plan holds is nobody's doing here.  Reads only: the host refuses
+ * there now, so that whatever the plan holds was not done here.  Reads only: the host refuses
  * writes while a plan is made.  With "repair" the Service is synced afterwards, as at any re-sync;
  * nothing is changed here.  Source: docs/adr/0020. */
 #include "common/base/log.h"
@@ -15,7 +15,7 @@
 #define EVENT_REASON  "LoadBalancerDrift"
 #define LOOK_AGAIN_MS 60000 /* it was not fine, or could not be planned */
 
-/* The argument of the host's hook: whom a plan is made for. */
+/* The argument of the host's hook: which Service a plan is made for. */
 struct looking {
     const struct sync_batch *b;
     struct sync_item **items;

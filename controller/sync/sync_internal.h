@@ -2,9 +2,9 @@
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a
- * Service says of its load balancer; sync_drift.c looks whether somebody else changed something;
- * sync_left.c Services that went while nobody watched; sync_findings.c wishes without effect, and
- * that nobody is served; sync_unreadable.c Services and endpoints that cannot be read;
+ * Service says of its load balancer; sync_drift.c looks whether another program changed something;
+ * sync_left.c Services that went while no controller ran; sync_findings.c wishes without effect,
+ * and that no client is served; sync_unreadable.c Services and endpoints that cannot be read;
  * sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down
  * in vain, and sync_spare.c does not let it be taken down again at once; sync_kube.c patches;
  * sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the
@@ -209,7 +209,7 @@ int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, s
 /* The same after the deletion of what is the provider's own affair: nothing on a Service that stays
  * speaks of the load balancer when the finalizers go. */
 int sync_write_deleted(struct sync_item *item, struct err *err);
-/* After the finalizers are gone the object is gone too: nobody else holds it. */
+/* After the finalizers are gone the object is gone too: no other finalizer holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
 
 /* A failed sync: what the provider takes back or sets then (item->extras_due), and, when `report`
@@ -238,7 +238,7 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
                               size_t n);
 /* The server has taken a mark, and refused the one that names the addresses: it goes by itself. */
 bool sync_mark_is_owed(const struct sync_item *item);
-/* The patch that takes it off, whoever it speaks of; NULL if there is none. */
+/* The patch that takes it off, whatever UID it names; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written. */
 void sync_mark_note(struct sync_item *item);
@@ -287,7 +287,7 @@ bool sync_report_is_news(const struct sync_item *item);
 /* --- sync_findings.c -------------------------------------------------------------------------- */
 /* Sends the events of what this sync's plans found; once, before the outcome is reported. */
 void sync_findings_tell(const struct sync_item *item);
-/* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or nobody knows. */
+/* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or not known. */
 const char *sync_nobody_body(const struct sync_item *item);
 /* The same when there is no load balancer any more. */
 const char *sync_nobody_gone_body(const struct sync_item *item);
@@ -314,7 +314,7 @@ void sync_event_no_nodes(const struct sync_item *item);
 void sync_event_normal(const struct sync_item *item, const char *reason, const char *message);
 void sync_event_warning(const struct sync_item *item, const char *reason, const char *prefix,
                         const char *text);
-/* Of the provider's component, whoever the Service's other events come from. */
+/* Of the provider's component, whatever the Service's other events come from. */
 void sync_event_finding(const struct sync_item *item, const char *reason, const char *message);
 void sync_event_update_failed(const struct sync_batch *b, const struct sync_item *item);
 

@@ -183,34 +183,16 @@ static const char *annotation_now(const struct sync_item *item, const char *key)
     return svc_annotation(item->svc, key);
 }
 
-/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a
- * finalizer (`lets_go`) is named in any case: the last sync may have written it after this one's
- * view of the Service, and nobody would take it back. */
+/* Annotations that go with a finalizer (`lets_go`) are named in any case: the last sync may have
+ * written them after this one's view of the Service, and nothing would take them back. */
 static const char *annotations_body(const struct sync_item *item, bool lets_go)
 {
     const struct tt_result *r = item->result;
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-
-    str_append(&b, "{\"metadata\":{\"annotations\":{");
-    size_t before = b.len;
+    const char *now[HOST_ANNOTATIONS_MAX];
     for (uint32_t i = 0; i < r->n_annotations; i++) {
-        const struct tt_kv *wanted = &r->annotations[i];
-        bool same = str_eq(wanted->value, annotation_now(item, wanted->key));
-        if (same && (wanted->value != NULL || !lets_go)) {
-            continue;
-        }
-        str_append(&b, b.len > before ? "," : "");
-        str_append_json_quoted(&b, wanted->key);
-        str_append(&b, ":");
-        if (wanted->value != NULL) {
-            str_append_json_quoted(&b, wanted->value);
-        } else {
-            str_append(&b, "null");
-        }
+        now[i] = annotation_now(item, r->annotations[i].key);
     }
-    bool changes = b.len > before;
-    str_append(&b, "}}}");
-    return changes ? str_buf_to_arena(&b, item->a) : NULL;
+    return annotations_patch(item->a, r->annotations, now, r->n_annotations, lets_go);
 }
 
 /* ---- several writes as one ------------------------------------------------------------------- */
@@ -246,14 +228,14 @@ static void add(struct writes *w, const char *body, const char *what)
 
 #define NEXT_MARK "failed to update the mark of what trimtab makes"
 
-/* A mark that somebody does not allow keeps nothing else from being written. */
+/* A mark that a policy does not allow keeps nothing else from being written. */
 static void add_mark(struct writes *w, const char *body)
 {
     add(w, body, NULL);
 }
 
-/* The same of a Service whose mark the server has taken before: then nobody forbids it, and it is
- * tried again. */
+/* The same of a Service whose mark the server has taken before: then no policy forbids it, and it
+ * is tried again. */
 static void add_next_mark(struct writes *w, const struct sync_item *item, const char *body)
 {
     add(w, body, item->marked != MARK_NONE ? NEXT_MARK : NULL);

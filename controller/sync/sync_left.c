@@ -14,7 +14,7 @@
 #define LEFT_KEY      "*"
 #define LEFT_AGAIN_MS 5000 /* while the provider does not know yet */
 
-/* As the API server would have described it, as far as anybody knows. */
+/* As the API server would have described it, as far as is known. */
 static struct kube_object *object_of(const struct tt_service *svc)
 {
     _cleanup_(json_putp) struct json_object *o = json_object_new_object();

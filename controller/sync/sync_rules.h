@@ -32,7 +32,7 @@ struct sync_scope sync_scope_of(const struct tt_provider *desc);
 
 /* Type LoadBalancer and no class, or one of trimtab. */
 bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);
-/* Type LoadBalancer with a class of somebody else. */
+/* Type LoadBalancer with a class of another program. */
 bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s);
 /* Carries the cleanup finalizer or one of the provider's. */
 bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
@@ -65,10 +65,10 @@ enum sync_do {
     SYNC_DELETE, /* clean up, then let go of the finalizers */
     /* ask the provider first; when there is nothing, the Service is left alone */
     SYNC_DELETE_IF_EXISTS,
-    SYNC_LOOK,            /* whether somebody else changed it: plan, change nothing */
+    SYNC_LOOK,            /* whether another program changed it: plan, change nothing */
     SYNC_UNREADABLE,      /* something of it cannot be read: tell, change nothing */
     SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
-    /* the same, but nobody was seen to delete it: its load balancer stays (orphan_guard.h) */
+    /* the same, but its deletion was not seen: its load balancer stays (orphan_guard.h) */
     SYNC_KEEP,
 };
 

@@ -36,8 +36,8 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
     }
 }
 
-/* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks
- * one is none. */
+/* Those whose deletion was not seen.  A deletionTimestamp is an order; absence from a list
+ * is not. */
 static bool may_be_kept(const struct syncer *s, const struct tt_service *svc)
 {
     return scope_wants(&s->scope, svc) && svc->deleted_us == 0;
@@ -118,7 +118,7 @@ static bool loses_condition(const struct watch *w, const struct kube_object *old
                            !str_eq(was->reason, is->reason) || !str_eq(was->message, is->message));
 }
 
-/* Somebody else took a finalizer off: it comes back, or the load balancer would stay
+/* Another program took a finalizer off: it comes back, or the load balancer would stay
  * when the Service goes. */
 static bool loses_finalizer(const struct syncer *s, const struct kube_object *old_obj,
                             const struct kube_object *cur)

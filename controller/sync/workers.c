@@ -52,7 +52,7 @@ struct workers {
     int64_t refused_until_ms
         _guarded_by_(lock); /* until then no thread is asked for; 0: none was refused */
     unsigned late_seen _guarded_by_(lock); /* late calls at the last look */
-    /* NULL: nobody looks; of the thread that starts and ends the workers */
+    /* NULL: not watched; of the thread that starts and ends the workers */
     struct late_calls *late_calls;
     size_t untrimmed _guarded_by_(lock);         /* keys since the heap was trimmed */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */

@@ -110,7 +110,7 @@ static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
     return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
 }
 
-/* Why the load balancer that the Service asks for would serve nobody; NULL: nothing says so. */
+/* Why the load balancer that the Service asks for would serve no client; NULL: nothing says so. */
 static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_item *it,
                                   const struct aws_planning *p)
 {
@@ -128,7 +128,7 @@ static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_ite
     return NULL;
 }
 
-/* Why nobody is served once the plan is carried out; NULL: somebody is, or only AWS'
+/* Why no client is served once the plan is carried out; NULL: clients are, or only AWS'
  * health checks know. */
 static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_planning *p)
@@ -150,7 +150,7 @@ static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
     return lb_nobody_nodes(y->s->a, reasons, batch->n_nodes);
 }
 
-static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+static void plan_all(struct lb_sync *s, struct lb_plan *plan)
 {
     struct aws_sync *y = aws_sync_of(s);
     for (size_t i = 0; i < s->n_items; i++) {
@@ -196,11 +196,26 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             lb_serves_nobody(s, it->item, nobody(y, it, &p));
         }
     }
-    if (!s->planning && s->observed_fresh) {
-        aws_scope_plan(y->scope, plan);
+}
+
+/* One plan at a time: between what others take away and this one's claim nothing changes. */
+static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    bool guarded = y->scope->guards && s->observed_fresh && s->n_items == 1 &&
+                   y->items[0].service != NULL && lb_item_is_active(y->items[0].item);
+    if (!guarded) {
+        plan_all(s, plan);
+        return ERR_OK;
     }
-    (void)err;
-    return ERR_OK;
+    struct aws_item *it = &y->items[0];
+    struct aws_staked_list needs = aws_rules_needed(y, it);
+    aws_stakes_plan(y->p->stakes);
+    aws_rules_leaving(y, it);
+    plan_all(s, plan);
+    int rc = aws_scope_claim(y->scope, plan, &needs, err);
+    aws_stakes_planned(y->p->stakes);
+    return rc;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -249,7 +264,7 @@ static bool is_patient(const struct aws_sync *y, const struct aws_item *it)
            GROUP_PATIENCE_MS;
 }
 
-/* When somebody should look again though all went well; 0: no need.  What does not change is
+/* When the next sync is due though all went well; 0: no need.  What does not change is
  * checked ever more seldom. */
 static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it)
 {
@@ -272,6 +287,17 @@ static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it
     host->result_ingress(it->item->in->result, in->ingress, other ? in->n_ingress : 0);
     if (TT_HAS(host, result_again)) {
         host->result_again(it->item->in->result, HANDED_AGAIN_MS);
+    }
+}
+
+/* The address of the balancer, which has all that it needs. */
+static void serves(struct lb_sync *s, struct lb_item *item)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    const struct aws_item *it = &y->items[item - s->items];
+    const struct tt_ingress ingress = {.hostname = it->want ? dns_of(y, it) : ""};
+    if (!str_is_empty(ingress.hostname)) {
+        s->host->result_ingress(item->in->result, &ingress, 1);
     }
 }
 
@@ -335,6 +361,7 @@ const struct lb_flow aws_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .serves = serves,
     .status = status,
     .failed = failed,
     .wrote = aws_wrote,

@@ -6,8 +6,8 @@
  * target groups); then targets and security groups.  Both APIs are asked until it is known that the
  * other one has nothing (aws_memory.h): a Service whose type annotation was changed must not get a
  * second balancer, nor leave the first behind (docs/spec/aws.md 4.2, 7.1, 7.3).
- * Rules in node groups are shared by all Services: who takes some away holds them alone from before
- * the look until the end of the sync (7.5). */
+ * Rules in node groups are shared by all Services: a look that may be followed by a change of rules
+ * takes note of what others change (aws_stakes.h, 7.5). */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -94,8 +94,7 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
 }
 
 /* A Service that most likely has no balancer yet, since its status names none: all that a new one
- * needs is read with the question for it, in one round.  If it is there after all, the groups are
- * read again, because the lock on them is given up in between. */
+ * needs is read with the question for it, in one round. */
 static bool comes(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct tt_item *in = it->item->in;
@@ -210,7 +209,7 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
 
 /* ---- what is not shown yet ------------------------------------------------------------------- */
 
-/* A Service that goes soon after it came must not leave target groups that nobody sees
+/* A Service that goes soon after it came must not leave target groups that no list shows
  * yet: it comes back. */
 static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
@@ -231,30 +230,14 @@ static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct
     return err->code;
 }
 
-/* ---- the lock -------------------------------------------------------------------------------- */
+/* ---- rules that others share ----------------------------------------------------------------- */
 
-/* Does this sync perhaps take rules away from groups of nodes? */
-static bool may_revoke(const struct aws_item *it)
+/* Not for a first look at a healthy Service: only what may be followed by a change is guarded. */
+static int guard(struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
-    return !it->want || (it->seen.nlb != NULL && !aws_item_is_about_nodes(it)) ||
-           (it->seen.classic != NULL && !aws_item_is_about_nodes(it));
-}
-
-/* Not for a first look at a healthy Service: only what may be followed by a change is locked. */
-static int take_hold(struct aws_sync *y, struct aws_item *it, struct err *err)
-{
-    bool may_change = !y->s->planning && !aws_sync_asks_lists(y, it) && !y->p->naming.no_node_rules;
-    enum hold_how then = !may_change                           ? y->scope->hold
-                         : may_revoke(it) || y->s->attempt > 0 ? HOLD_ALONE
-                                                               : HOLD_TOGETHER;
-    if (then == y->scope->hold || y->scope->hold == HOLD_ALONE) {
-        return ERR_OK;
-    }
-    it->tagged_groups = NULL; /* what was read before the lock says nothing */
-    bool got = hold_change(y->p->node_groups, y->scope->hold, then, y->s->cancel);
-    y->scope->hold = got ? then : HOLD_NOT;
-    return got ? ERR_OK
-               : err_set(err, ERR_CANCELLED, "stopped while waiting for the groups of nodes");
+    y->scope->guards =
+        !y->s->planning && !aws_sync_asks_lists(y, it) && !y->p->naming.no_node_rules;
+    return y->scope->guards ? aws_scope_look(y->scope, y->s->cancel, err) : ERR_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -266,20 +249,19 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     it->nlb_groups = NULL;
     it->tagged_groups = NULL;
     if (aws_sync_asks_lists(y, it)) {
-        /* However young the lists are: nobody is held off, and what other Services need
+        /* However young the lists are: no Service is held off, and what other Services need
          * was not asked. */
         y->s->observed_fresh = false;
     }
     y->scope->has_idle_instances = false;
     y->scope->lacks_rights = false;
     y->scope->n_refused = 0;
-    int rc = comes(y, it) ? take_hold(y, it, err) : ERR_OK;
+    int rc = guard(y, it, err);
     rc = rc == ERR_OK ? observe_balancers(y, it, err) : rc;
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
-    rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_tags(y, it, err) : rc;
     rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;

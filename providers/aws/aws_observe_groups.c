@@ -50,10 +50,10 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     return all;
 }
 
-/* The holder of the groups of nodes sees the former holders' changes, whenever it began. */
+/* A look that is guarded sees what others had changed when it began, whenever the sync did. */
 static int64_t groups_not_older(const struct aws_sync *y)
 {
-    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
+    return y->scope->guards ? INT64_MAX : aws_sync_not_older(y);
 }
 
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y)
@@ -128,7 +128,7 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     return *ret != NULL ? ERR_OK : err->code;
 }
 
-/* A Service that goes may have left a group, and somebody may have taken its tags off: once its
+/* A Service that goes may have left a group, whose tags may have been taken off: once its
  * balancers have gone, its names alone find it. */
 static int read_left(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
                      struct err *err)
@@ -197,9 +197,9 @@ static const struct aws_doc *own_ones(const struct aws_sync *y, const struct aws
     return ret->n > 0 ? ret : NULL;
 }
 
-/* Reads them and those of the balancer, so that it is known whom they let in.  One that is not
- * there is found before anything is opened for it or taken away; what the balancer has already, or
- * a new one will have, needs no such look, and nodes follow whatever is named. */
+/* Reads them and those of the balancer, so that it is known which clients they let in.  One that
+ * is not there is found before anything is opened for it or taken away; what the balancer has
+ * already, or a new one will have, needs no such look, and nodes follow whatever is named. */
 static int observe_named(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
                          struct err *err)
 {

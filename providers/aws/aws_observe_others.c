@@ -232,7 +232,7 @@ static void other_service(struct others *o, const struct tt_service *svc)
 
 /* ---- what stands in the cloud ---------------------------------------------------------------- */
 
-/* A group that was made for another Service is that Service's, whoever names it. */
+/* A group that was made for another Service is that Service's, whatever names it. */
 static void own_groups_of_others(struct others *o)
 {
     const struct aws_surroundings *around = &o->it->around;

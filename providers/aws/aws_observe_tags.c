@@ -2,8 +2,8 @@
 /* aws_observe_tags.c: the tags of an NLB, its listeners and its target groups, for NLBTags of
  * [Trimtab].
  *
- * One DescribeTags for up to twenty of them, and only for a Service that names tags.  Whoever may
- * not read them does not compare them: the right to is not among those that upstream asks for
+ * One DescribeTags for up to twenty of them, and only for a Service that names tags.  Without
+ * the right to read them they are not compared: it is not among those that upstream asks for
  * (docs/spec/aws.md 13 row 31). */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"

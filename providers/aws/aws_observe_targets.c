@@ -224,7 +224,7 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
     bool attributes = it->service->has_group_attributes && !aws_item_is_about_nodes(it);
     struct aws_need *needs = ARENA_ARRAY(y->s->a, struct aws_need, 2 * f->n + 1);
     size_t n = 0;
-    bool ahead = it->tagged_groups == NULL && y->scope->hold != HOLD_NOT;
+    bool ahead = it->tagged_groups == NULL && y->scope->guards;
     for (size_t i = 0; i < f->n; i++) {
         const char *arn = f->items[i].group->arn;
         f->items[i].has_targets = may_serve(y, it, f->items[i].group);
@@ -290,7 +290,7 @@ static int read_going(struct aws_sync *y, struct aws_item *it, struct err *err)
         {.kind = AWS_DOC_TARGET_GROUPS, .not_older_ms = aws_sync_not_older(y)},
         aws_need_tagged_groups(y),
     };
-    bool ahead = y->scope->hold != HOLD_NOT;
+    bool ahead = y->scope->guards;
     int rc = aws_sync_read_all(y, needs, ahead ? 2 : 1, err);
     if (rc == ERR_OK) {
         it->nlb_groups = needs[0].doc;

@@ -174,11 +174,11 @@ static void tell(const struct aws_session *x, struct aws_owned_list *l)
 int32_t aws_list_owned(void *provider, const struct tt_call *call)
 {
     struct aws_provider *p = provider;
-    const struct tt_batch nobody = {.size = sizeof(nobody), .key = ""};
+    const struct tt_batch none = {.size = sizeof(none), .key = ""};
     struct aws_session x;
     struct aws_owned_list l;
     struct err err = ERR_INIT;
-    aws_session_begin(&x, p, call, &nobody, true);
+    aws_session_begin(&x, p, call, &none, true);
     aws_owned_init(&l, x.s.a, &p->naming);
     inventory_each_service(&tt_aws_provider, p->host, call, count_service, &l);
     int rc = look(&x, &l, &err);

@@ -3,8 +3,8 @@
  *
  * Load balancers are called "a<uid>", their classic groups "k8s-elb-a<uid>", rules in groups of
  * nodes name the balancer in their description: these are a unit, known by the UID.  Target groups
- * and groups of NLBs have hashed names; whose they are says a tag (target groups) or nobody (groups
- * of NLBs).  Only what bears the tag of our cluster counts.
+ * and groups of NLBs have hashed names; a tag names the owner of target groups, nothing that of
+ * groups of NLBs.  Only what bears the tag of our cluster counts.
  * Source: docs/spec/aws.md 4.5, 5.7, 5.9, 5.11; docs/adr/0020. */
 #ifndef TRIMTAB_AWS_OWNED_RULES_H
 #define TRIMTAB_AWS_OWNED_RULES_H

@@ -23,7 +23,7 @@ static void close_provider(void *provider)
         return;
     }
     aws_memory_free(p->memory);
-    hold_free(p->node_groups);
+    aws_stakes_free(p->stakes);
     if (p->cloud != NULL) {
         aws_cloud_free(p->cloud);
     }
@@ -52,7 +52,7 @@ static void make_parts(struct aws_provider *p, const struct tt_open_args *args)
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
-    p->node_groups = hold_new();
+    p->stakes = aws_stakes_new();
     p->memory = aws_memory_new();
 }
 

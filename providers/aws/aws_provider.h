@@ -7,12 +7,12 @@
 #define TRIMTAB_AWS_PROVIDER_H
 
 #include "common/base/arena.h"
-#include "common/base/hold.h"
 #include "common/lb/driver.h"
 #include "common/net/budget.h"
 #include "providers/aws/auth/aws_auth.h"
 #include "providers/aws/auth/aws_imds.h"
 #include "providers/aws/cloud/aws_cloud.h"
+#include "providers/aws/cloud/aws_stakes.h"
 #include "providers/aws/model/aws_config.h"
 
 #include <trimtab/provider.h>
@@ -35,9 +35,7 @@ struct aws_provider {
     struct http_pool *http;
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
-    /* Rules in the groups of nodes: who adds some holds it together with others, who takes some
-     * away alone (7.5). */
-    struct hold *node_groups;
+    struct aws_stakes *stakes; /* rules of security groups that syncs need or take away (7.5) */
     struct aws_memory *memory; /* what earlier calls of this process found out (aws_memory.h) */
     bool repair_adopted;       /* --repair-adopted */
     bool offline;              /* plan --state: what was put in is the cloud, nothing is asked */

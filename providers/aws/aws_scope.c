@@ -26,40 +26,107 @@ void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct t
     x->mark = aws_cloud_mark(p->cloud);
 }
 
-static void give_back(struct aws_scope *x)
+/* ---- rules of shared groups ------------------------------------------------------------------ */
+
+int aws_scope_look(struct aws_scope *x, struct cancel *cancel, struct err *err)
 {
-    (void)hold_change(x->p->node_groups, x->hold, HOLD_NOT, NULL);
-    x->hold = HOLD_NOT;
+    if (!aws_stake_wait(&x->stake, cancel)) {
+        return err_set(err, ERR_CANCELLED, "stopped while waiting for rules of security groups");
+    }
+    aws_stake_look(x->p->stakes, &x->stake);
+    return ERR_OK;
 }
 
-static bool changes_rules(const struct aws_write *write)
+static bool adds_rules(const struct aws_write *write)
 {
-    return str_eq(write->action, "AuthorizeSecurityGroupIngress") ||
-           str_eq(write->action, "RevokeSecurityGroupIngress");
+    return str_eq(write->action, "AuthorizeSecurityGroupIngress");
 }
 
-void aws_scope_plan(struct aws_scope *x, const struct lb_plan *plan)
+static bool takes_rules(const struct aws_write *write)
 {
-    x->rules_left = 0;
+    return str_eq(write->action, "RevokeSecurityGroupIngress");
+}
+
+static const char *group_of(const struct aws_write *write)
+{
+    for (size_t i = 0; i < write->n_params; i++) {
+        if (str_eq(write->params[i].name, "GroupId")) {
+            return write->params[i].value.text;
+        }
+    }
+    return NULL;
+}
+
+/* Adds the rules of operations of one kind to the list, which has room. */
+static void add_rules(struct aws_staked_list *list, const struct lb_plan *plan,
+                      bool (*is)(const struct aws_write *))
+{
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        const struct aws_write *w = plan->ops[i].arg;
+        const char *group = plan->ops[i].type == &aws_write_type && is(w)
+                                ? group_of(w)
+                                : NULL; /* NULL: it is new */
+        for (size_t k = 0; group != NULL && k < w->rules.n; k++) {
+            list->items[list->n++] = (struct aws_staked){.group = group, .rule = w->rules.items[k]};
+        }
+    }
+}
+
+static struct aws_staked_list with_room(struct arena *a, const struct lb_plan *plan, size_t more)
+{
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        const struct aws_write *w = plan->ops[i].arg;
+        more += plan->ops[i].type == &aws_write_type ? w->rules.n : 0;
+    }
+    return (struct aws_staked_list){.items = ARENA_ARRAY(a, struct aws_staked, more + 1)};
+}
+
+/* A plan that ended without a rule to wait for. */
+static void note_over(struct aws_scope *x)
+{
+    if (x->adding == 0) {
+        aws_stake_come(&x->stake);
+    }
+    if (x->taking == 0) {
+        aws_stake_left(&x->stake);
+    }
+}
+
+int aws_scope_claim(struct aws_scope *x, const struct lb_plan *plan,
+                    const struct aws_staked_list *needs, struct err *err)
+{
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    struct aws_staked_list leaves = with_room(passing, plan, 0);
+    struct aws_staked_list stays = with_room(passing, plan, needs->n);
+    for (size_t i = 0; i < needs->n; i++) {
+        stays.items[stays.n++] = needs->items[i];
+    }
+    add_rules(&stays, plan, adds_rules);
+    add_rules(&leaves, plan, takes_rules);
+    x->adding = x->taking = 0;
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];
-        x->rules_left += op->type == &aws_write_type && changes_rules(op->arg);
+        x->adding += op->type == &aws_write_type && adds_rules(op->arg);
+        x->taking += op->type == &aws_write_type && takes_rules(op->arg);
     }
-    if (x->rules_left == 0) {
-        give_back(x);
+    if (!aws_stake_claims(&x->stake, &stays, &leaves)) {
+        return err_set(err, ERR_CONFLICT,
+                       "rules of security groups that it shares are changing for another Service");
     }
+    note_over(x);
+    return ERR_OK;
 }
 
 void aws_scope_ended(struct aws_scope *x, const struct aws_write *write)
 {
-    if (x->rules_left > 0 && changes_rules(write) && --x->rules_left == 0) {
-        give_back(x);
-    }
+    x->adding -= x->adding > 0 && adds_rules(write);
+    x->taking -= x->taking > 0 && takes_rules(write);
+    note_over(x);
 }
 
 void aws_scope_end(struct aws_scope *x)
 {
-    give_back(x);
+    aws_stake_end(&x->stake);
     for (size_t i = 0; i < x->n_docs; i++) {
         aws_doc_unref(x->docs[i]);
     }
@@ -150,7 +217,7 @@ int64_t aws_sync_not_older(const struct aws_sync *y)
 {
     const struct lb_sync *s = y->s;
     if (s->attempt > 0) {
-        return INT64_MAX; /* somebody was faster: whatever was read is old */
+        return INT64_MAX; /* another sync was faster: whatever was read is old */
     }
     bool lists = s->n_items > 0 && aws_sync_asks_lists(y, &y->items[0]);
     if (!lists) {

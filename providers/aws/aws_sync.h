@@ -3,9 +3,9 @@
  * it.
  *
  * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the
- * sync lives; the lock on node groups, too, when rules there may change.  What an operation finds
- * out for the end of the sync (the DNS name of a balancer that was just made, a target that AWS
- * refused) is noted here.  One thread. */
+ * sync lives, and its stake in rules of shared groups when some may change.  What an operation
+ * finds out for the end of the sync (the DNS name of a balancer that was just made, a target that
+ * AWS refused) is noted here.  One thread. */
 #ifndef TRIMTAB_AWS_SYNC_H
 #define TRIMTAB_AWS_SYNC_H
 
@@ -26,9 +26,10 @@ struct aws_scope {
     const struct aws_doc **docs;
     size_t n_docs;
     size_t cap_docs;
-    enum hold_how hold;
-    /* Operations of the plan that change rules and have not ended. */
-    size_t rules_left;
+    struct aws_stake stake; /* in rules of groups that others share */
+    bool guards;            /* this look may be followed by a change of rules: the stake looks */
+    /* Operations of the plan that add rules, or take some away, and have not ended. */
+    size_t adding, taking;
     int64_t started_ms; /* what was read from then on is this sync's own */
     uint64_t mark;      /* the same moment, finer than the clock */
     /* Results of the execution of the plan. */
@@ -44,9 +45,14 @@ struct aws_scope {
 void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct tt_call *call);
 void aws_scope_end(struct aws_scope *x);
 void aws_scope_refused(struct aws_scope *x, const char *instance, const char *reason);
-/* Of a plan that is going to be carried out: the lock on groups of nodes is kept for as long as one
- * of its operations changes rules, and given back at once when none does. */
-void aws_scope_plan(struct aws_scope *x, const struct lb_plan *plan);
+/* Begins a look that may be followed by a change of rules; waits for stakes that the last claim was
+ * refused for.  ERR_CANCELLED: while waiting. */
+int aws_scope_look(struct aws_scope *x, struct cancel *cancel, struct err *err);
+/* Of a plan that is going to be carried out: claims the rules that it takes away, those that it
+ * adds, and `needs`.
+ * ERR_CONFLICT: another sync needs those or takes these away, and this one has to look again. */
+int aws_scope_claim(struct aws_scope *x, const struct lb_plan *plan,
+                    const struct aws_staked_list *needs, struct err *err);
 /* An operation has ended, well or not. */
 void aws_scope_ended(struct aws_scope *x, const struct aws_write *write);
 
@@ -85,8 +91,7 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
-/* The cluster's security groups as a question, for it->tagged_groups: once the lock on groups of
- * nodes is held. */
+/* The cluster's security groups as a question, for it->tagged_groups. */
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y);
 /* Security groups (aws_observe_groups.c). */
 int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
@@ -95,6 +100,11 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 bool aws_is_own_group(const struct aws_sync *y, const struct aws_item *it,
                       const struct aws_group *g);
 bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it);
+/* Rules that stand in the groups that were read, and that the Service needs or will need
+ * (aws_shared_rules.c). */
+struct aws_staked_list aws_rules_needed(const struct aws_sync *y, const struct aws_item *it);
+/* Rules that other syncs are taking away from the groups that were read count as gone. */
+void aws_rules_leaving(struct aws_sync *y, struct aws_item *it);
 /* Needs of other load balancers (aws_observe_others.c): around.other_*, around.needed. */
 int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* How old what is looked at may be, as aws_need.not_older_ms: balancers and all

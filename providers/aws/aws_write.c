@@ -26,7 +26,9 @@ struct write_run {
     bool *out; /* isolating: members (by number, from 0) that are left out */
     size_t n_members;
     size_t single; /* isolating one by one: number of the member under way + 1; 0: all at once */
-    size_t n_rules, rule; /* rules that are let in, one by one: number of the one under way + 1 */
+    /* rules that are let in, one by one, from the last: number of those sent; one was there */
+    size_t n_rules, rule;
+    bool found;
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -79,7 +81,8 @@ static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
 {
     if (w->rule > 0) {
         struct aws_pair *one = NULL;
-        w->call.n_pairs = aws_permissions_one(run->a, w->pairs, w->n_pairs, w->rule - 1, &one);
+        w->call.n_pairs =
+            aws_permissions_one(run->a, w->pairs, w->n_pairs, w->n_rules - w->rule, &one);
         w->call.pairs = one;
         return 1;
     }
@@ -205,17 +208,19 @@ static bool next_single(struct write_run *w)
 /* ---- rules that are there -------------------------------------------------------------------- */
 
 /* EC2 takes no rule of a request when one is there already (docs/spec/aws.md 4.15).  It is as it
- * should be then, whoever wrote it. */
+ * should be then, whatever wrote it. */
 static bool is_there(const struct aws_write *write, const struct err *err)
 {
     return str_eq(write->action, "AuthorizeSecurityGroupIngress") &&
            str_eq(err->reason, "InvalidPermission.Duplicate");
 }
 
-/* After one rule was taken, or was there: is there another one to be sent? */
+/* After one rule was taken, or was there: is there another one to be sent?  One of them was there
+ * when all were sent together: if it was none of the others, it is the last.  That is the one about
+ * the size of packets as a rule, which all Services share. */
 static bool next_rule(struct write_run *w)
 {
-    if (w->rule == 0 || w->rule == w->n_rules) {
+    if (w->rule == 0 || w->rule == w->n_rules || (w->rule + 1 == w->n_rules && !w->found)) {
         return false;
     }
     w->rule++;
@@ -349,6 +354,7 @@ static enum http_next answered(struct lb_op_run *run, struct write_run *w,
         return next_single(w) || next_rule(w) ? send_rest(run, w) : HTTP_DONE;
     }
     if (is_there(write, run->err)) {
+        w->found = w->found || w->rule > 0;
         if (w->rule == 0 ? begin_rules(w) : next_rule(w)) {
             return send_rest(run, w);
         }
@@ -407,7 +413,7 @@ const struct lb_op_type aws_write_type = {
  * makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
-    struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what somebody else did */
+    struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what another program did */
     y->scope->lacks_rights |= outcome == LB_TOLERATED && err != NULL && err->code == ERR_FORBIDDEN;
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;

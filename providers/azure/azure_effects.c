@@ -204,7 +204,7 @@ static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct az
     const char *gone = lost(y, it, &before, left, &kept);
     const char *now = new_address(y, it, &before, left);
     if (before.n == 0) {
-        return; /* nobody uses it yet */
+        return; /* not in use yet */
     }
     if (gone == NULL) {
         lb_plan_effect(plan, key, before.n > 1 ? "The addresses stay." : "The address stays.");

@@ -24,7 +24,7 @@ void azure_name_owner(struct azure_sync *y, struct lb_item *item);
 /* Why a node is in no pool, in words; NULL: it belongs into one. */
 const char *azure_node_left_out(struct arena *a, const struct azure_config *c,
                                 const struct tt_node *node);
-/* Why nobody is served once the plan of members is carried out; NULL: somebody is, or
+/* Why no client is served once the plan of members is carried out; NULL: clients are, or
  * only Azure's probes know. */
 const char *azure_nobody(struct azure_sync *y, const struct azure_item *it);
 

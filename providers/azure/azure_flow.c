@@ -111,18 +111,12 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void status(struct lb_sync *s, struct lb_item *item)
+/* The addresses by which the Service is reached, on the side where it is now. */
+static void serves(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = azure_sync_of(s);
     struct azure_item *it = &y->items[item - s->items];
-    if (it->left) {
-        return;
-    }
-    (void)map_remove(y->p->redirected, item->key);
-    if (!it->want) {
-        if (azure_sync_namesake(y, it->service) == NULL) {
-            (void)map_remove(y->p->assigned, item->key);
-        }
+    if (it->left || !it->want) {
         return;
     }
     struct azure_texts ips = azure_addresses_of(y, it->service);
@@ -137,6 +131,23 @@ static void status(struct lb_sync *s, struct lb_item *item)
         ingress[n++].ip = access->additional.items[i];
     }
     s->host->result_ingress(item->in->result, ingress, (uint32_t)n);
+}
+
+static void status(struct lb_sync *s, struct lb_item *item)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct azure_item *it = &y->items[item - s->items];
+    if (it->left) {
+        return;
+    }
+    (void)map_remove(y->p->redirected, item->key);
+    if (!it->want) {
+        if (azure_sync_namesake(y, it->service) == NULL) {
+            (void)map_remove(y->p->assigned, item->key);
+        }
+        return;
+    }
+    serves(s, item);
     if (it->looks_again && TT_HAS(s->host, result_again)) {
         int64_t jitter_ms = (int64_t)(rng_unit(s->rng) * (double)LOOK_MS / 5);
         s->host->result_again(item->in->result, LOOK_MS + jitter_ms);
@@ -202,8 +213,8 @@ static const struct lb_stage stages[] = {
     {"members", NULL, azure_observe_members, plan_members},
     {"security", NULL, azure_observe_security, azure_plan_security},
     {"links", NULL, azure_observe_links, azure_plan_links},
-    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},
-    {"release", NULL, azure_observe_release, azure_plan_release},
+    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy, .tidies = true},
+    {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 
 const struct lb_flow azure_flow = {
@@ -214,6 +225,8 @@ const struct lb_flow azure_flow = {
     .retreat = &azure_retreat,
     .retreats = azure_retreats,
     .forgets = true,
+    .window = 64, /* public IPs of a batch: each takes seconds, and ten a second may begin */
+    .serves = serves,
     .status = status,
     .failed = failed,
     .culprits = azure_culprits,

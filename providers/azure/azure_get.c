@@ -3,7 +3,7 @@
  *
  * A frontend on a balancer of either kind is one; so is a public IP of ours alone, because a
  * deletion that was interrupted must be continued with (docs/spec/azure.md 10.3).  Ownership is
- * asked of what is there, not guessed from names, so an address that somebody else made and we
+ * asked of what is there, not guessed from names, so an address that another program made and we
  * merely use does not count. */
 #include "common/base/str.h"
 #include "providers/azure/azure_session.h"
@@ -95,7 +95,7 @@ struct json_object *azure_session_lb(struct azure_session *x, const struct azure
     return NULL;
 }
 
-/* One that somebody reserved stays when the Service goes: it is no piece of ours. */
+/* One that a user reserved stays when the Service goes: it is not a piece of ours. */
 static bool has_pip(struct azure_session *x, const struct azure_service *s)
 {
     const struct azure_provider *p = x->s.provider;

@@ -8,7 +8,7 @@
 struct joining {
     struct azure_item **items; /* in their order */
     size_t n;
-    bool *moves; /* per item: it gives up first what it asks for no more; NULL: nobody does */
+    bool *moves;        /* per item: it gives up first what it asks for no more; NULL: none does */
     struct err *before; /* errors of the first pass */
 };
 
@@ -65,7 +65,7 @@ static bool has_changed(const struct azure_lb_edits *b, const char *key)
     return has;
 }
 
-/* Those who found something taken, and those who may be about to leave it.  Returns whether anybody
+/* Those who found something taken, and those who may be about to leave it.  Returns whether any
  * found something taken. */
 static bool find_movers(const struct azure_lb_edits *b, struct joining *j)
 {

@@ -9,8 +9,8 @@
  *                into the documents after that
  *
  * So two Services may exchange ports at a shared address, or addresses, in one write.  A Service
- * that cannot be put where it asks to be keeps what it has, and whoever needs that is refused.
- * Source: docs/spec/azure.md 12.6 (4).  Pure; everything lives in the sync's arena. */
+ * that cannot be put where it asks to be keeps what it has, and a Service that needs that is
+ * refused.  Source: docs/spec/azure.md 12.6 (4).  Pure; everything lives in the sync's arena. */
 #ifndef TRIMTAB_AZURE_JOIN_H
 #define TRIMTAB_AZURE_JOIN_H
 

@@ -2,7 +2,7 @@
 /* azure_lb_edits.h: the balancers that a stage edits: all Services of the batch into one document
  * each, one write each.
  *
- * A Service that moves joins its new balancer in the documents first (whoever cannot join stays
+ * A Service that moves joins its new balancer in the documents first (one that cannot join stays
  * where it is), but the writes go the other way round: a public IP hangs on one frontend only, so
  * the balancer that is left is written before the one that is joined.
  * Source: docs/spec/azure.md 5.3, 6, 6.11, 12.6 (4).  Private to the stages of balancers. */
@@ -62,8 +62,8 @@ void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool i
 /* Only takes off those that would wait for each other forever (they trade places); true:
  * there are some. */
 bool azure_lb_edits_break(struct azure_lb_edits *b);
-/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses
- * them (8.9).  False: somebody does, so that one of them stays. */
+/* Takes the frontends with that public IP off their balancers, where no other Service uses
+ * them (8.9).  False: one does, so that one of them stays. */
 bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
 /* Puts the frontends with that public IP on another one, `by`, until it is recreated; all else of
  * them stays.  NULL: takes them off, and leaves the balancer there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_nobody.c: does anybody answer behind the load balancer that is planned (azure_findings.h)?
+/* azure_nobody.c: does any node answer behind the load balancer that is planned (azure_findings.h)?
  *
  * Whether a member is healthy Azure's probes know; the sentence follows from the Service, the
  * nodes, and the pools as they were read. */
@@ -77,7 +77,7 @@ static bool is_closed_to_its_families(const struct azure_service *s, const struc
     return n > 0 && x->tags.n == 0 && !s->disable_nsg_rule && closes;
 }
 
-/* Why a load balancer as the Service asks for it serves nobody; NULL: nothing says so. */
+/* Why a load balancer as the Service asks for it serves no client; NULL: nothing says so. */
 static const char *by_wish(struct arena *a, const struct azure_item *it)
 {
     const struct azure_access *x = azure_access_read(a, it->service);

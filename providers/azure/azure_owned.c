@@ -2,8 +2,8 @@
 /* azure_owned.c: everything in the cloud that has a name or tag of ours (list_owned, provider.h),
  * for `trimtab orphans`.
  *
- * Balancers, public IPs and the security group are read as a sync of nobody reads them; whose their
- * parts are says azure_owned_rules.h.  Reads only. */
+ * Balancers, public IPs and the security group are read as a sync without Services reads them;
+ * azure_owned_rules.h says whose their parts are.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/azure/azure_owned_rules.h"
@@ -80,11 +80,11 @@ static void take(struct azure_owned_list *l, const struct azure_sync *y)
 int32_t azure_list_owned(void *provider, const struct tt_call *call)
 {
     struct azure_provider *p = provider;
-    const struct tt_batch nobody = {.size = sizeof(nobody), .key = ""};
+    const struct tt_batch none = {.size = sizeof(none), .key = ""};
     struct azure_session x;
     struct azure_owned_list l;
     struct err err = ERR_INIT;
-    azure_session_begin(&x, p, call, &nobody, true);
+    azure_session_begin(&x, p, call, &none, true);
     azure_owned_init(&l, x.s.a, &p->naming);
     inventory_each_service(&tt_azure_provider, p->host, call, count_service, &l);
     int rc = look(&x, &err);

@@ -5,8 +5,8 @@
  * Frontends, rules and probes begin with the Service's base name ("a<uid>"), public IPs that we
  * made are called "<cluster>-a<uid>…" and say in their tags whose they are.  A balancer with a pool
  * of the cluster's name is ours; what lies in another one is not checked.  The parts of one base
- * name are a unit; whose it was says the tag of its public IP, so of an internal Service nobody can
- * tell.  Security rules of ours hold addresses of many Services: they are reported only when no
+ * name are a unit; the tag of its public IP says whose it was, so that of an internal Service is
+ * unknown.  Security rules of ours hold addresses of many Services: they are reported only when no
  * Service is left.  Source: docs/adr/0020. */
 #ifndef TRIMTAB_AZURE_OWNED_RULES_H
 #define TRIMTAB_AZURE_OWNED_RULES_H

@@ -68,7 +68,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     };
 }
 
-/* Where the cloud is, and as whom it is asked. */
+/* The cloud's endpoint, and the identity that asks. */
 static int reach_cloud(struct azure_provider *p, struct err *err)
 {
     const struct azure_cloud_reach reach = {

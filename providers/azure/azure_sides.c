@@ -147,7 +147,7 @@ static const char *blank_list(struct arena *a, const struct azure_service *s)
     return NULL;
 }
 
-/* Addresses that a deny rule of ours keeps everybody out from. */
+/* Addresses that a deny rule of ours closes to all clients. */
 static struct str_set denied(struct azure_sync *y)
 {
     struct azure_nsg group;
@@ -184,7 +184,7 @@ static bool is_denied(struct azure_sync *y, const struct azure_service *s,
     return false;
 }
 
-/* The Service as upstream reads it, to whom a blank list is one wrong item: it denies all. */
+/* The Service as upstream reads it, to which a blank list is one wrong item: it denies all. */
 static const struct azure_service *as_denied(struct azure_sync *y, const struct azure_service *s,
                                              const struct str_set *addresses)
 {
@@ -198,12 +198,13 @@ static void tell_denied(struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_host *host = y->p->host;
     if (!y->s->planning && it->item->in->verb == TT_VERB_ENSURE) {
-        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAllowedIPRanges",
-                    arena_printf(y->s->a,
-                                 "annotation " AZURE_ANNOTATION_PREFIX
-                                 "%s is blank: nobody is let in, as the Go controller has left it; "
-                                 "take it off to let everybody in",
-                                 blank_list(y->s->a, it->service)));
+        host->event(
+            host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAllowedIPRanges",
+            arena_printf(y->s->a,
+                         "annotation " AZURE_ANNOTATION_PREFIX
+                         "%s is blank: no client is let in, as the Go controller has left it; "
+                         "remove it to let all clients in",
+                         blank_list(y->s->a, it->service)));
     }
 }
 

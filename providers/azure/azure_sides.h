@@ -2,10 +2,10 @@
 /* azure_sides.h: on which side a Service stays whose wish upstream and we read differently.
  *
  * The Go controller takes azure-load-balancer-internal for true only when it says exactly "true";
- * we take "True" for it, too, so that nobody who asks for a private address gets a public one.  On
- * what stands that would exchange the address at the first start, without an edit: there the load
- * balancer decides, until the annotation says "true" or goes (or with --repair-adopted).  An event
- * reports it.  docs/deviations.md, docs/spec/azure.md 11.  Pure. */
+ * we take "True" for it, too, so that no Service that asks for a private address gets a public
+ * one.  On what stands that would exchange the address at the first start, without an edit: there
+ * the load balancer decides, until the annotation says "true" or goes (or with --repair-adopted).
+ * An event reports it.  docs/deviations.md, docs/spec/azure.md 11.  Pure. */
 #ifndef TRIMTAB_AZURE_SIDES_H
 #define TRIMTAB_AZURE_SIDES_H
 
@@ -14,8 +14,8 @@
 /* Balancers and public IPs are known.  Services of the batch and of the cluster are read again
  * where need be. */
 void azure_sides_settle(struct azure_sync *y);
-/* The same for blank lists of ranges, once the security group is known: whom upstream
- * keeps out stays out. */
+/* The same for blank lists of ranges, once the security group is known: clients that upstream
+ * keeps out stay out. */
 void azure_sides_settle_ranges(struct azure_sync *y);
 /* Has it a frontend of its own side? */
 bool azure_sides_stands(struct azure_sync *y, const struct azure_service *s);

@@ -174,8 +174,8 @@ static const char *desired(const struct azure_item *it, enum azure_family f)
     return external ? it->pips[f].name : NULL;
 }
 
-/* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would
- * be the last one. */
+/* A Service that stays, but uses a shared public IP no more, takes its name away: else no Service
+ * would be the last one. */
 static void item_unbind(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f)
 {
     struct arena *a = e->y->s->a;

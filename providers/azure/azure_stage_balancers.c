@@ -91,7 +91,7 @@ int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 }
 
 /* A balancer that a Service has left by a write that then failed, or whose pool its move has
- * changed: nobody else may come to it.  Of both kinds: nodes are spread over all balancers. */
+ * changed: no other Service may come to it.  Of both kinds: nodes are spread over all balancers. */
 static void mend_left(struct azure_lb_edits *b)
 {
     struct azure_sync *y = b->y;
@@ -120,7 +120,7 @@ int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *er
 /* ---- tidy ------------------------------------------------------------------------------------ */
 
 /* The Service as it would be on the other side.  One that stays keeps the addresses that it has
- * now: so what it names for the other side makes nobody's frontend its own (4.2 step 5). */
+ * now: so what it names for the other side makes no other frontend its own (4.2 step 5). */
 static const struct azure_service *other_side(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;

@@ -368,7 +368,7 @@ static void open_subnet(struct linking *l, const struct azure_item *it, struct j
     map_set(l->subnets, str_lower(a, id), NULL);
 }
 
-/* A link is written by PUT, which would point one of that name here, whoever made it.  One of this
+/* A link is written by PUT, which would point one of that name here, whatever made it.  One of this
  * Service's own that stands elsewhere may come. */
 static int check_name_is_free(const struct linking *l, const struct azure_item *it,
                               struct json_object *doc, const char *id, struct err *err)

@@ -160,7 +160,7 @@ static void gather_changes(struct retreat *r)
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* A refusal stays until somebody does something; after anything else the next try is soon, and
+/* A refusal stays until something is changed; after anything else the next try is soon, and
  * needs what was let in. */
 bool azure_retreats(const struct lb_sync *s, const struct lb_item *item)
 {

@@ -43,7 +43,8 @@ struct batch {
     struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
 
-/* ---- everybody's ----------------------------------------------------------------------------- */
+/* ---- of all Services
+ * ----------------------------------------------------------------------------- */
 
 static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 {
@@ -57,7 +58,7 @@ static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 }
 
 /* The batch's new addresses supersede a status: an address that a Service has left is closed at
- * once, not when somebody syncs the next time. */
+ * once, not with the next sync. */
 static const struct azure_service *up_to_date(struct batch *b, const struct azure_service *s,
                                               bool *ret_known)
 {
@@ -203,7 +204,7 @@ static void note_unknown(struct batch *b, const struct azure_item *it)
     }
 }
 
-/* A Service whose address nobody knows yet.  In a sync it is tried again, because a status without
+/* A Service whose address is not known yet.  In a sync it is tried again, because a status without
  * an address, or without one of its families, would look like success; a plan says that rules will
  * follow, and goes on with what is known: what the Service had opened before goes away. */
 static bool is_refused(struct batch *b, struct azure_item *it)
@@ -463,8 +464,8 @@ static void add_fields(struct lb_diff *d, const struct azure_nsg_result *r)
     }
 }
 
-/* For whose sake the write is: those of the batch who caused a difference, else (what is stale is
- * nobody's) all. */
+/* For whose sake the write is: those of the batch who caused a difference, else (what is stale has
+ * no owner) all. */
 static void find_owners(struct batch *b, const struct azure_nsg_result *r)
 {
     struct arena *a = b->y->s->a;
@@ -643,7 +644,7 @@ int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct e
                 !azure_lacks_address(y, it->service);
     }
     if (!known || y->stage_is_new) {
-        return ERR_OK; /* nobody joins or leaves a pool: nothing to be beside */
+        return ERR_OK; /* no node joins or leaves a pool: nothing to be beside */
     }
     y->security_is_planned = s->planning;
     return plan_group(s, plan, BESIDE, err);

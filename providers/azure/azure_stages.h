@@ -16,7 +16,7 @@
  *     security   security group: what Services that come or stay need
  *     links      private link services
  *     tidy       the balancer of the other kind, when a Service changed sides
- *     release    public IPs that nobody uses any more
+ *     release    public IPs that nothing uses any more
  *
  * Stages of members are in members/azure_members.h.  azure_flow.c has the table; each stage
  * observes (blocks) and plans (pure).

@@ -2,7 +2,7 @@
 /* azure_taken_rules.h: what bears a name that a Service asks for, and hangs on something that is
  * not the cluster's.
  *
- * A write by PUT would change it, whoever made it.  So it is checked before the first write, and
+ * A write by PUT would change it, whatever made it.  So it is checked before the first write, and
  * the refusal says what it hangs on and to which Service and cluster its tags say that it belongs.
  * Pure; docs/spec/azure.md 8.4, 10.6. */
 #ifndef TRIMTAB_AZURE_TAKEN_RULES_H

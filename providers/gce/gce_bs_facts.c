@@ -5,7 +5,7 @@
  * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), in which network it
  * is, which nodes take part, in which zones, and what the Service asks for.  What the Service asks
  * wrongly is found here, before anything was read or written.  The only requests are the two ids',
- * for a subnetwork that nobody configured, once per process, and for the network that a Service
+ * for a subnetwork that is not configured, once per process, and for the network that a Service
  * names (gce_network.h). */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"

@@ -2,7 +2,7 @@
 /* gce_bs_members.c: which NEGs a Service has, who belongs into them, and who is in them
  * (gce_flow.h).
  *
- * Thinking asks nobody: nodes, endpoints and the mirror say what is wanted.  Looking
+ * Thinking sends no request: nodes, endpoints and the mirror say what is wanted.  Looking
  * (gce_neg_observe.h) lists what must be known before something is changed, or is due to be
  * compared again; when it did, what is wanted is thought out once more, because who is in
  * a NEG stays in it. */
@@ -203,9 +203,9 @@ static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url
     }
 }
 
-/* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the
- * Service, and goes with it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the backend
- * service refers to it, or the object beside the NEGs names it. */
+/* After a restart this process does not know of a NEG in a zone that has lost its nodes: it stays
+ * with the Service, and goes with it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the
+ * backend service refers to it, or the object beside the NEGs names it. */
 static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = gce_provider_of(s);

@@ -88,8 +88,8 @@ void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_it
     }
 }
 
-/* gce-l4.md §4.1 E4, E6; §5.1 step 7.  An absent subnetwork is no fault in the Service's text:
- * somebody may be making it. */
+/* gce-l4.md §4.1 E4, E6; §5.1 step 7.  An absent subnetwork is not a fault in the Service's text:
+ * it may be about to be made. */
 int gce_bs_named_check(const struct gce_bs_item *b, struct err *err)
 {
     const struct gce_slot *slot = subnetwork_slot(b);

@@ -212,10 +212,12 @@ static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
                                      .http = s->http,
                                      .prefix = p->config.node_instance_prefix,
                                      .members = &members};
-    err_clear(&b->in.tags_err);
+    struct err why = ERR_INIT;
+    b->in.tags_err = NULL;
     b->in.tags_known = true;
-    if (gce_tags_get(p->tags, &ask, s->a, &b->in.tags, &s->reads, &b->in.tags_err) != ERR_OK) {
+    if (gce_tags_get(p->tags, &ask, s->a, &b->in.tags, &s->reads, &why) != ERR_OK) {
         b->in.tags = (struct str_set){0};
+        b->in.tags_err = arena_memdup(s->a, &why, sizeof(why));
     }
 }
 
@@ -232,18 +234,6 @@ static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
         return ERR_OK;
     }
     return gce_slots_look(&b->slots, s, err);
-}
-
-/* Takes things that are planned away before the balancer is made for gone. */
-static void see_gone(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b)
-{
-    for (size_t i = 0; b->in.verb == TT_VERB_ENSURE && i < b->slots.n; i++) {
-        struct gce_slot *slot = &b->slots.items[i];
-        if (slot->zone == NULL && gce_flow_is_gone(s, item, slot->c, slot->name)) {
-            slot->known = GCE_ABSENT;
-            slot->as = NULL;
-        }
-    }
 }
 
 static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
@@ -314,7 +304,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         rc = rc == ERR_OK ? look(s, b, err) : rc;
     }
     if (rc == ERR_OK) {
-        see_gone(s, item, b);
+        gce_flow_see_gone(s, item, &b->slots);
         rc = gce_bs_flow_check_network(s, b, err);
     }
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {

@@ -2,7 +2,7 @@
 /* gce_bs_older.c: finds the forwarding rules that an older Service of the same name left
  * (gce_flow.h).
  *
- * They refer to the Service's backend service under a name that nobody can derive, because it holds
+ * They refer to the Service's backend service under a name that cannot be derived, because it holds
  * the older uid.  The snapshot, whose lists hold all rules of the region, is searched where it
  * matters: before a balancer's first rule is made beside a backend service that stands already, and
  * before the balancer is deleted.  A rule that is found is a slot like any other, so the cloud is

@@ -39,8 +39,8 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
     }
 }
 
-/* A firewall that upstream opened to everybody of a family, and that we would not make: while it is
- * left alone, so is the annotation that names it (docs/deviations.md). */
+/* A firewall that upstream opened to all clients of a family, and that we would not make: while it
+ * is left alone, so is the annotation that names it (docs/deviations.md). */
 static bool is_left_alone(const struct gce_bs_item *b, const struct tt_kv *annotation)
 {
     return b->d.warn_family_dropped && b->in.adopts && !b->facts.repair_adopted &&

@@ -18,8 +18,8 @@ void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind k
                   const struct gce_options *o);
 /* The same by what is desired of a backend service. */
 void gce_findings_desired(struct lb_sync *s, struct lb_item *item);
-/* Says why nobody is served by the load balancer that is planned, where no health check of Google's
- * is needed to know it. */
+/* Says why no client is served by the load balancer that is planned, where no health check of
+ * Google's is needed to know it. */
 void gce_findings_nobody(struct lb_sync *s, struct lb_item *item);
 /* ERR_INVALID for a slip of the key load-balancer-type whose value says Internal, on a Service
  * without a load balancer. */

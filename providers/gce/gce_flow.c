@@ -207,7 +207,7 @@ static int facts(struct lb_sync *s, struct err *err)
 /* ---- stage 1: what it had -------------------------------------------------------------------- */
 
 /* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
- * whom to wait for. */
+ * what to wait for. */
 static bool deletes_pool(const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
@@ -401,7 +401,10 @@ static bool balancer_needed(const struct lb_sync *s)
 static int balancer_observe(struct lb_sync *s, struct err *err)
 {
     bool fresh = true;
-    (void)err;
+    int rc = gce_flow_groups_are_put_off(s) ? gce_flow_groups_observe(s, err) : ERR_OK;
+    if (rc != ERR_OK) {
+        return rc;
+    }
     gce_flow_read_ahead(s);
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
@@ -439,6 +442,9 @@ static void plan_bs(struct lb_plan *plan, struct lb_item *item)
 static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     (void)err;
+    if (gce_flow_groups_are_put_off(s)) {
+        gce_flow_groups_plan_beside(s, plan);
+    }
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
         if (!gce_flow_is_built(item)) {
@@ -487,19 +493,6 @@ static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
     return g != NULL && is_of_l4(g) ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | nodes : nodes;
 }
 
-bool gce_flow_is_target_pools(const struct lb_op *op)
-{
-    static const struct lb_op_type *const types[] = {&gce_tp_type_insert,  &gce_tp_type_patch,
-                                                     &gce_tp_type_update,  &gce_tp_type_delete,
-                                                     &gce_tp_type_members, &gce_tp_type_swap};
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (op->type == types[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Once, with the first thing that goes. */
 static void tell_deleting(struct lb_sync *s, const struct lb_item *item)
 {
@@ -519,12 +512,8 @@ static void over(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     }
     for (size_t i = 0; i < s->n_items; i++) {
         struct gce_item *g = gce_item_of(&s->items[i]);
-        if (!str_set_has(&op->owners, s->items[i].key)) {
-            continue;
-        }
-        if (gce_flow_is_target_pools(op)) {
+        if (str_set_has(&op->owners, s->items[i].key)) {
             gce_tp_flow_share(s, &g->tp, op, err);
-        } else {
             gce_bs_flow_share(s, &g->bs, op, err);
         }
     }
@@ -547,11 +536,8 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
         gce_flow_tell_by_hand(s, op);
     }
-    if (gce_flow_is_target_pools(op)) {
-        gce_tp_wrote(&p->cloud, op, outcome, err);
-        return;
-    }
-    for (size_t i = 0; i < s->n_items; i++) {
+    const struct gce_op *arg = op->arg;
+    for (size_t i = 0; i < s->n_items && !arg->plain; i++) {
         if (is_of_l4(gce_item_of(&s->items[i])) && str_set_has(&op->owners, s->items[i].key)) {
             gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
         }

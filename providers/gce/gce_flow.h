@@ -76,9 +76,10 @@ void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb
 /* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
  * one can come. */
 const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
-/* An earlier stage takes it away; false unless the sync is only planned. */
-bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
-                      const char *name);
+/* Takes what an earlier stage takes away for gone, in the slots of an ENSURE that is only
+ * planned. */
+void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item,
+                       struct gce_slots *slots);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
 static inline bool gce_item_is_bs(const struct lb_item *item)
 {
@@ -103,6 +104,10 @@ void gce_flow_release_formers(struct lb_item *item);
 bool gce_flow_groups_needed(const struct lb_sync *s);
 int gce_flow_groups_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* Does the balancers' plan carry the operations on groups (gce_groups_put_off())? */
+bool gce_flow_groups_are_put_off(struct lb_sync *s);
+/* Appends them; before the operations of any balancer. */
+void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
 
 /* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
@@ -114,8 +119,6 @@ void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
  * once; and their end. */
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item);
 void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item);
-/* Is the operation one of gce_target_pool_*plan.c, with a struct gce_tp_op? */
-bool gce_flow_is_target_pools(const struct lb_op *op);
 /* A firewall operation was forbidden, which is tolerated: tells its owners once what to do by hand
  * (gce_flow_by_hand.c). */
 void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op);
@@ -148,7 +151,7 @@ void gce_tp_flow_serves(struct lb_sync *s,
 void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
 /* A Service that is alone with the shared check, and has made what was missing of it, lets others
  * use it while its own sync goes on.  At the end of each of its operations that went well; `err` as
- * for gce_tp_wrote(). */
+ * for gce_op_wrote(). */
 void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const struct lb_op *op,
                        const struct err *err);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_flow_by_hand.c: a firewall that somebody else must change, whatever kind of balancer it is
+/* gce_flow_by_hand.c: a firewall that a security admin must change, whatever kind of balancer it is
  * for (gce_flow.h).
  *
  * On a Shared VPC firewalls belong to the host project, and the permission to write them may be a
  * security admin's alone.  The refusal is then no failure, but the owner must hear of it: without
- * the firewall nobody reaches the load balancer.  Reason and message are those of the program whose
- * kind it is (gce-cloud-provider.md §4.12; gce-l4.md §4.14). */
+ * the firewall no client reaches the load balancer.  Reason and message are those of the program
+ * whose kind it is (gce-cloud-provider.md §4.12; gce-l4.md §4.14). */
 #include "providers/gce/gce_flow.h"
 
 #include "providers/gce/model/gce_gcloud.h"
@@ -14,10 +14,6 @@
 /* Returns the command to run by hand; NULL: no steps by hand are known. */
 static const char *command_of(const struct lb_op *op)
 {
-    if (gce_flow_is_target_pools(op)) {
-        const struct gce_tp_op *arg = op->arg;
-        return arg->ret_command != NULL ? *arg->ret_command : NULL;
-    }
     const struct gce_op *arg = op->arg;
     return arg->command == NULL || arg->ret_value == NULL ? arg->command : *arg->ret_value;
 }

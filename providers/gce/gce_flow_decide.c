@@ -96,7 +96,7 @@ static bool has_kinds_finalizer(const struct tt_service *svc)
 #define YOUNG_US (60 * INT64_C(1000000))
 
 /* Has a Service without an address, and without the mark of a kind, had a balancer all the same?
- * Somebody may have wiped its status, and taken its finalizers off: its address must stay, so its
+ * Its status may have been wiped, and its finalizers taken off: its address must stay, so its
  * kind is that of the rule that stands.  The snapshot tells without a request; before it has a
  * list, a Service that is not new counts as one that may have. */
 static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_service *svc)
@@ -184,7 +184,7 @@ bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_
             continue;
         }
         if (svc_is_unreadable(all[i])) {
-            return true; /* nobody can tell what it uses */
+            return true; /* unknown what it uses */
         }
         gce_decide(&c, &d);
         if (is(all[i], &d, arg)) {

@@ -7,33 +7,6 @@
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/ops/gce_ops.h"
 
-/* In a target pool's plan, too: what the deletion is of. */
-static bool deletes(const struct lb_op *op, enum gce_collection *ret)
-{
-    static const struct {
-        enum gce_tp_action action;
-        enum gce_collection c;
-    } actions[] = {
-        {GCE_TP_DELETE_RULE, GCE_RULES},         {GCE_TP_DELETE_POOL, GCE_POOLS},
-        {GCE_TP_DELETE_FIREWALL, GCE_FIREWALLS}, {GCE_TP_DELETE_CHECK, GCE_CHECKS},
-        {GCE_TP_DELETE_ADDRESS, GCE_ADDRESSES},
-    };
-    if (op->verb != LB_DELETE || op->arg == NULL) {
-        return false;
-    }
-    if (!gce_flow_is_target_pools(op)) {
-        *ret = ((const struct gce_op *)op->arg)->c;
-        return true;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-        if (actions[i].action == ((const struct gce_tp_op *)op->arg)->action) {
-            *ret = actions[i].c;
-            return true;
-        }
-    }
-    return false;
-}
-
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
@@ -41,9 +14,9 @@ void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb
     g->n_gone = 0;
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];
-        enum gce_collection c;
-        if (str_set_has(&op->owners, item->key) && deletes(op, &c)) {
-            g->gone[g->n_gone++] = (struct gce_gone){c, arena_strdup(s->life, op->name)};
+        const struct gce_op *arg = op->arg;
+        if (op->verb == LB_DELETE && arg != NULL && str_set_has(&op->owners, item->key)) {
+            g->gone[g->n_gone++] = (struct gce_gone){arg->c, arena_strdup(s->life, op->name)};
         }
     }
 }
@@ -72,8 +45,8 @@ const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gc
     return ask;
 }
 
-bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
-                      const char *name)
+static bool is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
+                    const char *name)
 {
     const struct gce_item *g = gce_item_of(item);
     for (size_t i = 0; s->planning && i < g->n_gone; i++) {
@@ -82,4 +55,15 @@ bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum 
         }
     }
     return false;
+}
+
+void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item, struct gce_slots *slots)
+{
+    for (size_t i = 0; slots->verb == TT_VERB_ENSURE && i < slots->n; i++) {
+        struct gce_slot *slot = &slots->items[i];
+        if (slot->zone == NULL && is_gone(s, item, slot->c, slot->name)) {
+            slot->known = GCE_ABSENT;
+            slot->as = NULL;
+        }
+    }
 }

@@ -13,23 +13,28 @@ static bool wants_groups(const struct lb_item *item)
            gce_kind_has_groups(gce_item_of(item)->decision.kind);
 }
 
-bool gce_flow_groups_needed(const struct lb_sync *s)
+/* The groups are the same for all that want them.  NULL: none does. */
+static const struct gce_bs_item *first_of(const struct lb_sync *s)
 {
     for (size_t i = 0; i < s->n_items; i++) {
         if (wants_groups(&s->items[i])) {
-            return true;
+            return &gce_item_of(&s->items[i])->bs;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool gce_flow_groups_needed(const struct lb_sync *s)
+{
+    return first_of(s) != NULL;
 }
 
 int gce_flow_groups_observe(struct lb_sync *s, struct err *err)
 {
-    const struct gce_bs_item *first = NULL; /* the groups are the same for all */
+    const struct gce_bs_item *first = first_of(s);
     for (size_t i = 0; i < s->n_items; i++) {
         if (wants_groups(&s->items[i])) {
             gce_flow_release_formers(&s->items[i]);
-            first = first != NULL ? first : &gce_item_of(&s->items[i])->bs;
         }
     }
     if (first == NULL) {
@@ -40,20 +45,15 @@ int gce_flow_groups_observe(struct lb_sync *s, struct err *err)
                               err);
 }
 
-int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+/* Appends the operations, with all Services that want groups as owners. */
+static void append(struct lb_sync *s, struct lb_plan *plan, const struct gce_bs_item *first)
 {
-    (void)err;
     const char **keys = ARENA_ARRAY(plan->a, const char *, s->n_items);
-    const struct gce_bs_item *first = NULL;
     size_t n = 0;
     for (size_t i = 0; i < s->n_items; i++) {
         if (wants_groups(&s->items[i])) {
-            first = first != NULL ? first : &gce_item_of(&s->items[i])->bs;
             keys[n++] = s->items[i].key;
         }
-    }
-    if (first == NULL) {
-        return ERR_OK;
     }
     size_t from = plan->n_ops;
     gce_groups_plan(gce_provider_of(s)->groups, s, plan, keys[0], first->group_name,
@@ -62,5 +62,25 @@ int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
     for (size_t i = from; i < plan->n_ops; i++) {
         plan->ops[i].owners = owners;
     }
+}
+
+int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    (void)err;
+    const struct gce_bs_item *first = first_of(s);
+    if (first != NULL &&
+        !gce_groups_put_off(gce_provider_of(s)->groups, s, first->group_name, &first->groups)) {
+        append(s, plan, first);
+    }
     return ERR_OK;
+}
+
+bool gce_flow_groups_are_put_off(struct lb_sync *s)
+{
+    return first_of(s) != NULL && gce_groups_are_put_off(gce_provider_of(s)->groups, s);
+}
+
+void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan)
+{
+    append(s, plan, first_of(s));
 }

@@ -29,7 +29,7 @@ static void read_pools(struct lb_sync *s, struct lb_item *const *items, size_t n
     const struct gce_cloud *cloud = gce_cloud_of(s);
     struct http_job **jobs = ARENA_ARRAY(s->a, struct http_job *, n + 1);
     size_t n_jobs = 0;
-    if (!gce_snapshot_was_listed(cloud->snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY)) {
+    if (!gce_snapshot_was_listed(cloud->snapshot, GCE_KIND(GCE_POOLS), GCE_SNAPSHOT_ANY)) {
         return; /* the first look lists them all */
     }
     for (size_t i = 0; i < n; i++) {

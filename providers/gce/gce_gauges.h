@@ -6,7 +6,7 @@
  *
  * Upstream keeps every Service's state and counts all of them every ten minutes.  Here a Service is
  * one word (its bits, and since when it is in error), and a sync changes the few series that it
- * moves between: what is scraped is exact.  A series that nobody is in any more stays, at 0.
+ * moves between: what is scraped is exact.  A series without Services stays, at 0.
  * A Service that is in error for longer than --l4-netlb-provision-deadline becomes PersistentError.
  * No thread waits for that: the next sync of any Service finds it out, and one in error is synced
  * again itself.  gce_gauges_rules.c is pure; gce_gauges.c counts, thread-safe. */

@@ -141,7 +141,7 @@ static int exists(struct gce_session *x, const struct tt_service *svc, bool *ret
 }
 
 /* The answer by the class, without reads: for an unknown class nothing exists; NEGs alone are
- * looked for by whoever takes them away. */
+ * looked for by the code that deletes them. */
 static bool is_told_by_class(const struct gce_provider *p, const struct tt_service *svc,
                              bool *ret_exists)
 {

@@ -23,7 +23,7 @@ struct noted {
     bool internal;
     bool deletes;
     bool failed;
-    bool resync;   /* nothing was wrong before, and nobody changed anything */
+    bool resync;   /* nothing was wrong before, and nothing was changed */
     uint32_t bits; /* gce_gauges.h */
     int64_t now_ms;
 };
@@ -130,9 +130,9 @@ static bool asks_alike(const struct tt_service *was, const struct tt_service *no
     return gce_svc_scheme(was) == gce_svc_scheme(now) && str_eq(was->type, now->type);
 }
 
-/* Somebody took the finalizer of its kind off.  Seen at the first sync that ends well after two
- * views of the Service, one with it and one without; our own taking it away goes with another kind,
- * or with deletion. */
+/* Another program took the finalizer of its kind off.  Seen at the first sync that ends well after
+ * two views of the Service, one with it and one without; our own taking it away goes with another
+ * kind, or with deletion. */
 static void note_finalizer(const struct noted *n)
 {
     const struct tt_service *now = n->item->in->service;

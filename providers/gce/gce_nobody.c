@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_nobody.c: does anybody answer behind the load balancer that is planned (gce_findings.h)?
+/* gce_nobody.c: does any node answer behind the load balancer that is planned (gce_findings.h)?
  *
  * Only what the plan itself knows counts: members of the pool, of the groups, of the NEGs.  Whether
  * a member is healthy Google's health checks know; a Service without pods is no reason here, except
@@ -42,7 +42,7 @@ static const char *of_negs(struct lb_sync *s, const struct gce_bs_item *b)
 {
     const struct gce_neg_members *m = &b->members;
     if (m->unsaid) {
-        return NULL; /* nobody has said yet where its endpoints are */
+        return NULL; /* it is not known yet where its endpoints are */
     }
     for (size_t i = 0; i < m->places.n; i++) {
         if (m->places.items[i].n > 0) {

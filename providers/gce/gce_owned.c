@@ -37,7 +37,7 @@ struct sink {
     enum gce_collection c;
 };
 
-/* A backend service of somebody else's that uses our instance groups: Ingress's. */
+/* Another program's backend service that uses our instance groups: Ingress's. */
 static void note_groups(struct listing *l, struct json_object *o)
 {
     struct json_object *backends = json_member(o, "backends");
@@ -184,7 +184,7 @@ static int list_cloud(struct listing *l, struct err *err)
         const struct err *failed = &reads[i].job.err;
         gce_splitter_done(&cutters[i]);
         if (failed->code != ERR_OK && kinds[i] == GCE_GLOBAL_BACKENDS) {
-            l->facts.in_use_elsewhere = true; /* nobody can tell */
+            l->facts.in_use_elsewhere = true; /* unknown */
         } else if (failed->code == ERR_FORBIDDEN) {
             say(p, TT_LOG_WARNING,
                 arena_printf(a, "not looked at: %s: %s", gce_owned_words[kinds[i]].kind,

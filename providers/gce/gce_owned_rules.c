@@ -364,7 +364,7 @@ const char *gce_owned_command(const struct gce_owned_facts *f, const struct inve
 
 /* ---- by which Service it can be deleted ------------------------------------------------------ */
 
-/* Of a Service of which nobody knows one any more. */
+/* Of a Service whose UID is not known any more. */
 static const char *some_uid(struct arena *a, const char *key)
 {
     uint64_t x = hash_bytes(1, key, strlen(key));

@@ -8,8 +8,8 @@
  *     "a<uid>" and what holds it      says nothing of the cluster.  The pieces of one such load
  *                                     balancer vouch for each other: one that refers to our nodes,
  *                                     groups or shared check makes all of them ours, one that
- *                                     refers to another cluster's makes none ours; else nobody can
- *                                     tell.
+ *                                     refers to another cluster's makes none ours; else it is
+ *                                     unknown.
  * A piece is used when a Service that counts has its name, shared ones as long as any Service
  * counts.  Names with the hash are made of namespace and name, not of the uid: a Service that came
  * back as a target pool has no use for what an older one of its name had.

@@ -91,7 +91,7 @@ int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_
 int32_t gce_validate(void *provider, const struct tt_item *item);
 /* All that has a name of ours (gce_owned.c). */
 int32_t gce_list_owned(void *provider, const struct tt_call *call);
-/* Services that went while nobody watched (gce_left.c). */
+/* Services that went while no controller ran (gce_left.c). */
 int32_t gce_list_left(void *provider, const struct tt_call *call);
 
 #endif

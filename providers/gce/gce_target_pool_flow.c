@@ -3,13 +3,12 @@
  * (gce_flow.h).
  *
  * facts     can it be served at all?
- * observe   gce_target_pool_observe.c     plan gce_target_pool_*plan.c     execute
- *           gce_target_pool_apply.c
+ * observe   gce_target_pool_observe.c     plan gce_target_pool_*plan.c     execute gce_ops.c
  * status    the address, the condition about ports, output annotations, the finalizer of a deleted
  *           Service
  *
  * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds
- * out for whom to wait. */
+ * out what to wait for. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
@@ -20,6 +19,7 @@
 #include "providers/gce/groups/gce_node_cache.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/ops/gce_ops.h"
 
 /* A Service that another controller serves is checked again after this time. */
 #define KEPT_RETRY_MS (5 * 60 * 1000)
@@ -322,11 +322,13 @@ void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const str
                        const struct err *err)
 {
     const struct gce_names *n = &t->names;
-    bool part = str_eq(op->name, n->node_check) || str_eq(op->name, n->node_check_firewall);
-    if (!part || !t->lock_deferred || t->hold != HOLD_ALONE || t->in.verb != TT_VERB_ENSURE) {
+    if (!t->lock_deferred || t->hold != HOLD_ALONE || t->in.verb != TT_VERB_ENSURE) {
         return;
     }
-    gce_tp_wrote(gce_cloud_of(s), op, LB_DONE, err);
+    if (!str_eq(op->name, n->node_check) && !str_eq(op->name, n->node_check_firewall)) {
+        return;
+    }
+    gce_op_wrote(gce_cloud_of(s), op, LB_DONE, err);
     if (gce_tp_check_stands(gce_cloud_of(s), s->a, n)) {
         hold_share(t->lock);
         t->hold = HOLD_TOGETHER;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_observe.c: what is there: one wave of reads, or none (gce_target_pool_observe.h).
+/* gce_target_pool_observe.c: one look at a balancer with a target pool (gce_target_pool_observe.h).
  *
- * Each resource that may matter is a *slot*.  Main slots are what the verb is about; extra slots
- * are what an interrupted run may have left: these are read only while the snapshot does not
- * know them to be absent.  A normal create so takes five reads in one wave, a re-sync of what
- * was listed a moment ago none. */
+ * gce_target_pool_slots.c says which resources are looked at, gce_slots_look.c how.  Here are the
+ * lock of the health check that all Services with policy Cluster share, the address that the
+ * Service names, network tags, and what of other Services matters. */
 #include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -17,246 +16,18 @@
 
 #include <string.h>
 
-#define SLOTS_MAX    12
-#define BULK_WAITING 8 /* so many waiting keys make listing cheaper than reading */
-
-struct slot {
-    enum gce_collection c;
-    const char *name;
-    enum gce_known *known;
-    void *dest;
-    bool main;
-    bool late; /* of the shared check, for who does not want it: read when it is held */
-    bool read; /* in this wave */
-    struct gce_read get;
-    struct gce_read *got; /* the answer: `get`, or what was read ahead */
-};
 struct look {
     struct lb_sync *s;
     struct lb_item *item;
     struct gce_tp_item *t;
     struct gce_provider *p;
-    struct slot slots[SLOTS_MAX];
-    size_t n;
-    bool listed_now; /* everything was listed by this very observation */
-    bool by_name;    /* nothing is taken for absent that was not asked for by its name */
 };
 
-/* ---- slots ----------------------------------------------------------------------------------- */
-
-static void add(struct look *l, bool main, enum gce_collection c, const char *name,
-                enum gce_known *known, void *dest)
+static int look_at_slots(struct look *l, struct err *err)
 {
-    l->slots[l->n++] =
-        (struct slot){.c = c, .name = name, .known = known, .dest = dest, .main = main};
-}
-
-static void slots_of_checks(struct look *l, bool local_is_main, bool node_is_main)
-{
-    struct gce_tp_observed *o = &l->t->o;
-    const struct gce_names *n = &l->t->names;
-    add(l, local_is_main, GCE_CHECKS, n->local_check, &o->has_local_check, &o->local_check);
-    add(l, local_is_main, GCE_FIREWALLS, n->local_check_firewall, &o->has_local_firewall,
-        &o->local_firewall);
-    add(l, node_is_main, GCE_CHECKS, n->node_check, &o->has_node_check, &o->node_check);
-    add(l, node_is_main, GCE_FIREWALLS, n->node_check_firewall, &o->has_node_firewall,
-        &o->node_firewall);
-    l->slots[l->n - 1].late = l->slots[l->n - 2].late = !node_is_main;
-}
-
-static void slots_init(struct look *l)
-{
-    struct gce_tp_item *t = l->t;
-    struct gce_tp_observed *o = &t->o;
-    const struct gce_names *n = &t->names;
-    const struct gce_options *opt = &l->p->options;
-    memset(o, 0, sizeof(*o));
-    add(l, true, GCE_POOLS, n->lb, &o->has_pool, &o->pool);
-    if (t->in.verb == TT_VERB_UPDATE) {
-        return;
-    }
-    add(l, true, GCE_RULES, n->lb, &o->has_rule, &o->rule);
-    add(l, true, GCE_FIREWALLS, n->firewall, &o->has_traffic, &o->traffic);
-    bool ensure = t->in.verb == TT_VERB_ENSURE;
-    slots_of_checks(l, ensure && t->desired.local, ensure && !t->desired.local);
-    add(l, false, GCE_ADDRESSES, n->lb, &o->has_address, &o->address);
-    /* Main, even if it is to go: allow must not be raised to it because a list lacks it (§4.13). */
-    if (opt->deny_firewall || opt->deny_cleanup) {
-        add(l, ensure, GCE_FIREWALLS, n->deny_firewall, &o->has_deny, &o->deny);
-    }
-}
-
-/* A rule that is just being made may be shown without its IP.  A sync that went on would point
- * firewalls at nothing, or give up a held address as useless.  A deletion needs no IP. */
-static int want_ip(const struct look *l, const struct slot *slot, const char *ip, struct err *err)
-{
-    if (!str_is_empty(ip) || l->t->in.verb != TT_VERB_ENSURE) {
-        return ERR_OK;
-    }
-    return err_set(err, ERR_TRANSIENT, "%s has no IP yet", slot->name);
-}
-
-static int decode(const struct look *l, struct slot *slot, const struct json_view *o,
-                  struct err *err)
-{
-    struct arena *a = l->s->a;
-    int rc;
-    switch (slot->c) {
-    case GCE_RULES:
-        rc = gce_rule_decode_view(a, o, slot->dest, err);
-        return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_rule *)slot->dest)->ip, err);
-    case GCE_POOLS:
-        return gce_pool_decode_view(a, o, slot->dest, err);
-    case GCE_FIREWALLS:
-        return gce_firewall_decode_view(a, o, slot->dest, err);
-    case GCE_CHECKS:
-        return gce_check_decode_view(a, o, slot->dest, err);
-    default:
-        rc = gce_address_decode_view(a, o, slot->dest, err);
-        return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_address *)slot->dest)->ip, err);
-    }
-}
-
-/* ---- the snapshot ---------------------------------------------------------------------------- */
-
-static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
-{
-    const struct json_view *o = NULL;
-    *slot->known = gce_snapshot_view(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), max_age_ms,
-                                     l->s->a, &o);
-    return *slot->known == GCE_PRESENT ? decode(l, slot, o, err) : ERR_OK;
-}
-
-/* True when everything main is known and young, and nothing says already that something must be
- * made. */
-static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err *err)
-{
-    bool all = true;
-    for (size_t i = 0; i < l->n; i++) {
-        struct slot *slot = &l->slots[i];
-        if (slot->late && l->t->in.others_want_node_check) {
-            continue; /* whether it is there is no affair of this Service */
-        }
-        int64_t age = slot->main ? max_age_ms : GCE_SNAPSHOT_ANY;
-        if (from_snapshot(l, slot, age, err) != ERR_OK) {
-            err_clear(err);
-            *slot->known = GCE_UNKNOWN;
-        }
-        all = all && *slot->known != GCE_UNKNOWN;
-    }
-    return all;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static int take(struct look *l, struct slot *slot, struct err *err)
-{
-    struct json_object *o;
-    int rc = gce_read_json(slot->got, l->s->a, &o, err);
-    if (rc == ERR_NOT_FOUND) {
-        err_clear(err);
-        *slot->known = GCE_ABSENT;
-        gce_snapshot_put(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), NULL);
-        return ERR_OK;
-    }
-    if (rc == ERR_OK) {
-        const struct json_view v = json_view_of_tree(o);
-        rc = decode(l, slot, &v, err);
-    }
-    if (rc != ERR_OK) {
-        gce_snapshot_forget(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name));
-        return rc;
-    }
-    *slot->known = GCE_PRESENT;
-    gce_snapshot_put(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), o);
-    return ERR_OK;
-}
-
-static const char *word_of(enum gce_collection c)
-{
-    switch (c) {
-    case GCE_RULES:
-        return "forwarding rule";
-    case GCE_POOLS:
-        return "target pool";
-    case GCE_FIREWALLS:
-        return "firewall";
-    case GCE_CHECKS:
-        return "HTTP health check";
-    default:
-        return "address";
-    }
-}
-
-static void read_begin(struct look *l, struct slot *slot)
-{
-    const struct gce_call_spec spec = {.collection = slot->c, .verb = GCE_GET, .name = slot->name};
-    gce_read_init(&slot->get, &l->p->cloud.api, l->s->call, l->s->a, &spec);
-    slot->get.job.cancel = l->s->cancel;
-    slot->got = &slot->get;
-}
-
-/* One wave for all slots marked `read`. */
-static int read_wave(struct look *l, struct err *err)
-{
-    struct http_job *jobs[SLOTS_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        struct slot *slot = &l->slots[i];
-        if (slot->read && slot->c == GCE_POOLS && l->t->ahead != NULL) {
-            slot->got = STEAL(l->t->ahead);
-        } else if (slot->read) {
-            read_begin(l, slot);
-            jobs[n++] = &slot->get.job;
-        }
-    }
-    if (n > 0) {
-        http_run(l->s->http, jobs, n);
-    }
-    int rc = ERR_OK;
-    for (size_t i = 0; i < l->n; i++) {
-        struct slot *slot = &l->slots[i];
-        struct err one = ERR_INIT;
-        if (!slot->read) {
-            continue;
-        }
-        l->s->reads += slot->got->call.requests;
-        if (take(l, slot, &one) != ERR_OK && rc == ERR_OK) {
-            (void)err_prefix(&one, "error getting %s %s", word_of(slot->c), slot->name);
-            rc = err_copy(err, &one);
-        }
-    }
+    int rc = gce_slots_look(&l->t->slots, l->s, err);
+    gce_tp_observed_of(&l->t->slots, &l->t->names, &l->t->o);
     return rc;
-}
-
-/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no
- * name to ask for. */
-static bool may_exist(const struct slot *slot)
-{
-    return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
-}
-
-static bool known_absent(const struct look *l, const struct slot *slot)
-{
-    struct json_object *o;
-    return !may_exist(slot) || (!slot->main && !l->by_name &&
-                                gce_snapshot_get(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name),
-                                                 GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_ABSENT);
-}
-
-/* One wave: the late slots, or all others. */
-static int read_cloud(struct look *l, bool late, struct err *err)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        struct slot *slot = &l->slots[i];
-        slot->read = false;
-        if (slot->late == late) {
-            bool absent = known_absent(l, slot);
-            slot->read = !absent;
-            *slot->known = absent ? GCE_ABSENT : GCE_UNKNOWN;
-        }
-    }
-    return read_wave(l, err);
 }
 
 /* ---- the user's address ---------------------------------------------------------------------- */
@@ -281,7 +52,8 @@ static int look_up_user_address(struct look *l, struct err *err)
     struct gce_tp_observed *o = &l->t->o;
     struct lb_sync *s = l->s;
     struct json_object *json = NULL;
-    if (l->listed_now || l->p->cloud.offline) {
+    bool listed = (l->t->slots.listed_now & GCE_KIND(GCE_ADDRESSES)) != 0;
+    if (listed || l->p->cloud.offline) {
         o->has_user_address = gce_snapshot_address(l->p->cloud.snapshot, l->t->desired.user_ip,
                                                    GCE_SNAPSHOT_ANY, s->a, &json);
         if (o->has_user_address == GCE_PRESENT) {
@@ -363,7 +135,7 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
 }
 
 /* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before
- * it may make what is missing (gce_tp_wrote): then nobody needs to be alone any more. */
+ * it may make what is missing (gce_op_wrote): then no Service needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -395,19 +167,37 @@ static bool has_node_check(const struct look *l, const struct gce_pool *pool)
     return false;
 }
 
-static bool node_check_may_be_there(const struct look *l)
+/* Of a part of the shared check, by the snapshot.  Before the cluster's id is chosen (only a plan
+ * comes that far) it has no name to ask for. */
+static bool may_be_there(const struct look *l, enum gce_collection c, const char *name)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->slots[i].late && !known_absent(l, &l->slots[i])) {
-            return true;
-        }
-    }
-    return false;
+    struct json_object *o;
+    const struct gce_slots *slots = &l->t->slots;
+    bool listed = (slots->listed_now & GCE_KIND(c)) != 0; /* a list may lack what is there */
+    bool by_name = (slots->by_name || listed) && !l->s->planning;
+    return strstr(name, GCE_CLUSTER_ID_UNKNOWN) == NULL &&
+           (by_name || gce_snapshot_get(l->p->cloud.snapshot, GCE_KEY(c, name), GCE_SNAPSHOT_ANY,
+                                        l->s->a, &o) != GCE_ABSENT);
 }
 
-/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the
- * pool apart while another deletes the check: that would be refused, and nobody would try again.
- * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
+static bool node_check_may_be_there(const struct look *l)
+{
+    const struct gce_names *n = &l->t->names;
+    return may_be_there(l, GCE_CHECKS, n->node_check) ||
+           may_be_there(l, GCE_FIREWALLS, n->node_check_firewall);
+}
+
+/* At the shared check, by a Service that does not want it. */
+static int look_at_shared(struct look *l, struct err *err)
+{
+    gce_tp_slots_shared(&l->t->slots, false, &l->t->names);
+    return look_at_slots(l, err);
+}
+
+/* After the cloud was read, by a Service that does not want the check.  If its pool has the check,
+ * it must not take the pool apart while another deletes the check: that would be refused, and not
+ * tried again.  If it finds only a leftover, it does not wait for a Service that is at it just
+ * now. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
     const struct gce_tp_observed *o = &l->t->o;
@@ -422,7 +212,7 @@ static int hold_to_leave(struct look *l, struct err *err)
         return ERR_OK;
     }
     if (!node_check_may_be_there(l)) {
-        return read_cloud(l, true, err); /* no request: it says that they are absent */
+        return look_at_shared(l, err); /* no request: it says that they are absent */
     }
     if (is_locked(l) && l->t->hold != HOLD_ALONE) {
         hold_begin(l);
@@ -430,11 +220,11 @@ static int hold_to_leave(struct look *l, struct err *err)
             return err->code;
         }
         if (!used && !hold_try_alone(l->t->lock)) {
-            return ERR_OK; /* the late slots stay unknown: no plan touches them */
+            return ERR_OK; /* the shared check stays unknown: no plan touches it */
         }
         l->t->hold = HOLD_ALONE;
     }
-    return read_cloud(l, true, err);
+    return look_at_shared(l, err);
 }
 
 /* By the snapshot; a pool that was written and not read since is unknown: the policy tells. */
@@ -460,9 +250,7 @@ static int hold_to_take_along(struct look *l, struct err *err)
     }
     int rc = hold(l, HOLD_ALONE, err) ? ERR_OK : ERR_CANCELLED;
     ask_others(l); /* while it waited, another one may have come */
-    for (size_t i = 0; i < l->n; i++) {
-        l->slots[i].late = false;
-    }
+    gce_tp_slots_shared(&l->t->slots, false, &l->t->names);
     return rc;
 }
 
@@ -472,7 +260,7 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
     const struct gce_tp_observed *o = &t->o;
-    if (t->hold != HOLD_TOGETHER) {
+    if (t->hold != HOLD_TOGETHER || t->slots.from_snapshot) {
         return ERR_OK;
     }
     bool fine = o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
@@ -484,12 +272,12 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
     if (!hold(l, HOLD_ALONE, err)) {
         return err->code;
     }
-    for (size_t i = 0; i < l->n; i++) {
-        struct slot *slot = &l->slots[i];
-        slot->read = str_eq(slot->name, t->names.node_check) ||
-                     str_eq(slot->name, t->names.node_check_firewall);
+    for (size_t i = 0; i < t->slots.n; i++) {
+        struct gce_slot *slot = &t->slots.items[i];
+        slot->looked = slot->looked && !str_eq(slot->name, t->names.node_check) &&
+                       !str_eq(slot->name, t->names.node_check_firewall);
     }
-    return read_wave(l, err);
+    return look_at_slots(l, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -514,11 +302,12 @@ static void look_up_tags(struct look *l)
         .prefix = p->config.node_instance_prefix,
         .members = &t->in.members,
     };
-    err_clear(&t->in.tags_err);
+    struct err why = ERR_INIT;
+    t->in.tags_err = NULL;
     t->in.tags_known = true;
-    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &t->in.tags_err) !=
-        ERR_OK) {
+    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &why) != ERR_OK) {
         t->in.tags = (struct str_set){0};
+        t->in.tags_err = arena_memdup(l->s->a, &why, sizeof(why));
     }
 }
 
@@ -538,103 +327,19 @@ static int judge_others(struct look *l, struct err *err)
     return gce_tp_others_have_deny(l->s, t, &t->in.others_have_deny, err);
 }
 
-/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not
- * again within a minute: what is new since is read one by one, or a thousand new Services would
- * list a thousand times. */
-static int fill_if_worth(struct look *l, bool answered, struct err *err)
-{
-    struct lb_sync *s = l->s;
-    struct gce_snapshot *snapshot = l->p->cloud.snapshot;
-    bool first = !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY);
-    bool many = !answered && s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE &&
-                !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_AGE_MS);
-    if ((!first && !many) || !gce_snapshot_claim(snapshot, s->cancel)) {
-        return ERR_OK;
-    }
-    l->listed_now = true;
-    return gce_tp_fill(&l->p->cloud, s->http, s->call, &s->reads, err);
-}
-
-static int observe_offline(struct look *l, struct err *err)
-{
-    (void)answered_by_snapshot(l, GCE_SNAPSHOT_ANY, err);
-    l->s->observed_fresh = true;
-    return ERR_OK;
-}
-
-/* A list may lag behind, or be wrong.  So what it lacks counts only for who asks for a Service's
- * first load balancer: one with no address yet, of which no list knows anything. */
-static bool is_new(const struct look *l)
-{
-    const struct gce_names *n = &l->t->names;
-    bool none = l->t->in.verb == TT_VERB_ENSURE && l->item->in->service->n_ingress == 0;
-    for (size_t i = 0; none && i < l->n; i++) {
-        const struct slot *slot = &l->slots[i];
-        bool shared =
-            str_eq(slot->name, n->node_check) || str_eq(slot->name, n->node_check_firewall);
-        none = shared || *slot->known == GCE_ABSENT;
-    }
-    return none;
-}
-
-/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or
- * nothing will be made at all, because this only plans.  What a plan then changes is read from the
- * cloud first (driver_stage.c). */
-static bool is_enough(const struct look *l)
-{
-    const struct gce_tp_observed *o = &l->t->o;
-    enum gce_known known = l->t->in.verb == TT_VERB_UPDATE ? o->has_pool : o->has_rule;
-    return known == GCE_PRESENT || (l->s->planning && is_new(l));
-}
-
-/* From the cloud; for who is new, what was listed a moment ago is as good. */
-static int observe_cloud(struct look *l, struct err *err)
+/* The lock of the shared check is taken before the cloud is read by a Service that wants it, and
+ * by one that takes it along; after that by one that only leaves it. */
+static int look(struct look *l, struct err *err)
 {
     bool wants = wants_node_check(l);
     int rc = wants ? hold_to_use(l, err) : hold_to_take_along(l, err);
-    if (rc != ERR_OK) {
+    if (rc == ERR_OK) {
+        rc = look_at_slots(l, err);
+    }
+    if (rc != ERR_OK || l->t->in.verb == TT_VERB_UPDATE) {
         return rc;
     }
-    l->s->observed_fresh = true;
-    bool listed = l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_new(l);
-    if (!listed) {
-        l->by_name = !l->s->planning && (l->listed_now || l->t->in.verb == TT_VERB_DELETE);
-        rc = read_cloud(l, false, err);
-    }
-    if (rc == ERR_OK && wants) {
-        rc = hold_alone_if_needed(l, err);
-    } else if (rc == ERR_OK && l->t->in.verb != TT_VERB_UPDATE) {
-        rc = hold_to_leave(l, err);
-    }
-    return rc;
-}
-
-static int observe_main(struct look *l, struct err *err)
-{
-    if (!l->s->fresh) {
-        bool answered = answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err);
-        if (answered && is_enough(l)) {
-            return ERR_OK;
-        }
-        int rc = fill_if_worth(l, answered, err);
-        if (rc != ERR_OK) {
-            return rc;
-        }
-        if (answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_enough(l)) {
-            return ERR_OK; /* this one or somebody else has just listed */
-        }
-    }
-    return observe_cloud(l, err);
-}
-
-/* Takes things that are planned away before the pool is made for gone. */
-static void see_gone(struct look *l)
-{
-    for (size_t i = 0; l->t->in.verb == TT_VERB_ENSURE && i < l->n; i++) {
-        if (gce_flow_is_gone(l->s, l->item, l->slots[i].c, l->slots[i].name)) {
-            *l->slots[i].known = GCE_ABSENT;
-        }
-    }
+    return wants ? hold_alone_if_needed(l, err) : hold_to_leave(l, err);
 }
 
 /* A rule that stands goes before the new one is made, so who has the address that it is to have
@@ -661,31 +366,26 @@ static int ask_for_user_address(struct look *l, struct err *err)
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    /* Its slots, 20 KB, are filled one by one.  On the stack of a task they would stay in memory
-     * for as long as the Service is in flight. */
-    _cleanup_(xfreep) struct look *l = xmalloc(sizeof(*l));
-    l->s = s;
-    l->item = item;
-    l->t = item->data;
-    l->p = gce_provider_of(s);
-    l->n = 0;
-    l->listed_now = false;
-    l->by_name = false;
-    ask_others(l);
-    slots_init(l);
-    int rc = l->p->cloud.offline ? observe_offline(l, err) : observe_main(l, err);
+    struct gce_tp_item *t = item->data;
+    struct look l = {.s = s, .item = item, .t = t, .p = gce_provider_of(s)};
+    ask_others(&l);
+    gce_slots_init(&t->slots, s->a);
+    gce_tp_slots(&t->slots, &l.p->tp_facts, &t->in, &t->names, &t->desired);
+    t->slots.items[0].ahead = STEAL(t->ahead);
+    int rc = look(&l, err);
     if (rc == ERR_OK) {
-        rc = judge_others(l, err);
+        gce_flow_see_gone(s, item, &t->slots);
+        gce_tp_observed_of(&t->slots, &t->names, &t->o);
+        rc = judge_others(&l, err);
     }
     if (rc != ERR_OK) {
         return rc;
     }
-    see_gone(l);
-    look_up_tags(l);
-    gce_tp_desired_tag(s->a, &l->t->desired, &l->t->in.tags);
-    if (l->t->in.verb == TT_VERB_ENSURE &&
-        gce_tp_needs_user_address(s->a, &l->t->in, &l->t->desired, &l->t->o)) {
-        return ask_for_user_address(l, err);
+    look_up_tags(&l);
+    gce_tp_desired_tag(s->a, &t->desired, &t->in.tags);
+    if (t->in.verb == TT_VERB_ENSURE &&
+        gce_tp_needs_user_address(s->a, &t->in, &t->desired, &t->o)) {
+        return ask_for_user_address(&l, err);
     }
     return ERR_OK;
 }

@@ -6,8 +6,7 @@
 
 #include "common/lb/driver.h"
 #include "providers/gce/gce_provider.h"
-#include "providers/gce/model/gce_target_pool.h"
-#include "providers/gce/target_pool/gce_target_pool_remember.h"
+#include "providers/gce/target_pool/gce_target_pool_slots.h"
 
 /* lb_item.data. */
 struct gce_tp_item {
@@ -15,8 +14,9 @@ struct gce_tp_item {
     struct gce_tp_outcome outcome;
     struct gce_names names;        /* UPDATE: only the ones without cluster id */
     struct gce_tp_desired desired; /* ENSURE */
-    struct gce_tp_observed o;
-    enum hold_how hold; /* of the shared health check; given back when the sync ends */
+    struct gce_slots slots;
+    struct gce_tp_observed o; /* what the slots hold, and the user's address */
+    enum hold_how hold;       /* of the shared health check; given back when the sync ends */
     struct hold *lock;
     bool lock_deferred;
     bool kept_by_other; /* DELETE: another controller must finish it */

@@ -2,10 +2,10 @@
 /* gce_target_pool_others.c: what of other Services' load balancers matters to this one
  * (gce_target_pool_others.h).
  *
- * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them
- * away, or raises the firewall's priority, must know that nobody else is hurt: from the Services
- * themselves, and from the cloud by name, because a list may be incomplete.  Decides nothing: the
- * plan does.  Runs in the thread of the sync. */
+ * The health check of policy Cluster and the firewall that lets it in are shared.  A plan that
+ * takes them away, or raises the firewall's priority, must know that no other Service is hurt:
+ * from the Services themselves, and from the cloud by name, because a list may be incomplete.
+ * Decides nothing: the plan does.  Runs in the thread of the sync. */
 #include "providers/gce/gce_target_pool_others.h"
 
 #include "common/base/str.h"
@@ -41,6 +41,15 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
     return false;
 }
 
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
+{
+    struct json_object *o;
+    return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
+                            a, &o) == GCE_PRESENT &&
+           gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
+                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
+}
+
 /* ---- deny firewalls -------------------------------------------------------------------------- */
 
 /* The shared firewall stands above deny rules and would come down among them. */
@@ -50,47 +59,15 @@ static bool would_leave_deny(const struct gce_tp_item *t)
            t->o.node_firewall.priority < t->desired.check_firewall.priority;
 }
 
-struct wave {
-    struct gce_read reads[WAVE_MAX];
-    const char *names[WAVE_MAX];
-    size_t n;
-};
-
-static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
-{
-    const struct gce_provider *p = gce_provider_of(s);
-    struct gce_call_spec spec = {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = name};
-    gce_read_init(&w->reads[w->n], &p->cloud.api, s->call, s->a, &spec);
-    w->reads[w->n].job.cancel = s->cancel;
-    w->names[w->n++] = name;
-}
-
 /* Reads them; *ret becomes true when one of them stands. */
-static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *err)
+static int read_wave(struct gce_slots *w, struct lb_sync *s, bool *ret, struct err *err)
 {
-    const struct gce_provider *p = gce_provider_of(s);
-    struct http_job *jobs[WAVE_MAX];
-    int rc = ERR_OK;
+    int rc = gce_slots_look(w, s, err);
     for (size_t i = 0; i < w->n; i++) {
-        jobs[i] = &w->reads[i].job;
+        *ret = *ret || w->items[i].known == GCE_PRESENT;
     }
-    if (w->n > 0) {
-        http_run(s->http, jobs, w->n);
-    }
-    for (size_t i = 0; i < w->n; i++) {
-        struct json_object *o = NULL;
-        struct err one = ERR_INIT;
-        int code = gce_read_json(&w->reads[i], s->a, &o, &one);
-        s->reads += w->reads[i].call.requests;
-        if (code == ERR_OK || code == ERR_NOT_FOUND) {
-            gce_snapshot_put(p->cloud.snapshot, GCE_KEY(GCE_FIREWALLS, w->names[i]), o);
-        } else if (rc == ERR_OK) {
-            (void)err_prefix(&one, "error getting firewall %s", w->names[i]);
-            rc = err_copy(err, &one);
-        }
-        *ret = *ret || code == ERR_OK;
-    }
-    w->n = 0;
+    gce_slots_init(w, s->a);
+    w->from_cloud = true;
     return rc;
 }
 
@@ -98,9 +75,11 @@ static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, s
 {
     const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *const *all = NULL;
-    struct wave *w = ARENA_NEW(s->a, struct wave);
+    struct gce_slots w;
     uint32_t n = 0;
     int rc = ERR_OK;
+    gce_slots_init(&w, s->a);
+    w.from_cloud = true;
     p->cloud.host->services(p->cloud.host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n && !*ret && rc == ERR_OK; i++) {
         struct gce_names names;
@@ -109,10 +88,10 @@ static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, s
             continue;
         }
         gce_names_make(s->a, all[i], t->in.cluster_id, &names);
-        wave_add(w, s, names.deny_firewall);
-        rc = w->n == WAVE_MAX ? wave_read(w, s, ret, err) : ERR_OK;
+        gce_slots_add(&w, true, GCE_FIREWALLS, NULL, names.deny_firewall);
+        rc = w.n == WAVE_MAX ? read_wave(&w, s, ret, err) : ERR_OK;
     }
-    return *ret || rc != ERR_OK ? rc : wave_read(w, s, ret, err);
+    return *ret || rc != ERR_OK ? rc : read_wave(&w, s, ret, err);
 }
 
 int gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t, bool *ret,

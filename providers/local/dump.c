@@ -67,8 +67,9 @@ static struct json_object *front_json(const struct local_front *f)
 
     local_frontend_text(&f->id, text);
     json_add_str(o, "frontend", text);
-    const struct ip_net everybody = {.addr = {.len = f->id.vip.len}};
-    json_add(o, "sourceRanges", f->all ? nets_json(&everybody, 1) : nets_json(f->open, f->n_open));
+    const struct ip_net all_clients = {.addr = {.len = f->id.vip.len}};
+    json_add(o, "sourceRanges",
+             f->all ? nets_json(&all_clients, 1) : nets_json(f->open, f->n_open));
     json_add(o, "snat", json_object_new_boolean(f->snat));
     if (f->m > 0) {
         json_add_str(o, "map", f->hash ? "hash" : "rr");

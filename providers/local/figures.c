@@ -21,6 +21,8 @@ static const char *const of_state[] = {"state"};
 static const char *const of_request[] = {"api", "op", "code"};
 static const char *const of_api[] = {"api"};
 static const char *const of_why[] = {"why"};
+static const char *const of_service[] = {"namespace", "service"};
+static const char *const of_direction[] = {"namespace", "service", "direction"};
 static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                  0.5,   1,      2.5,   5,    10,    25,   60};
 
@@ -46,7 +48,8 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
     GAUGE_ALONE("local_addresses_outside_pools",
                 "Addresses that Services keep and that are in no pool any more"),
     COUNTER("local_announcements_total", of_kind,
-            "Announcements of an address on a link, by kind: arp, ndp"),
+            "Announcements of an address on a link, by kind: arp, ndp, answer (to a host that asks "
+            "by ARP where the kernel does not answer)"),
     GAUGE("local_buckets", of_state,
           "Buckets of addresses that this director shares with others, by state: held, asked, "
           "leaving"),
@@ -73,6 +76,12 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
     COUNTER("local_kernel_requests_total", of_request,
             "Requests to the kernel, by API (nft, rtnl, ct, ipvs), op (the kernel's message, as "
             "newsetelem) and code (ok, or the name of an errno; ENOBUFS: the answer was lost)"),
+    COUNTER(
+        "local_service_bytes_total", of_direction,
+        "Bytes of packets of a Service in an ipvs mode, by direction (in, out; with ipvs-dr and "
+        "ipvs-tunnel nothing goes out here), with --local-service-stats"),
+    COUNTER("local_service_connections_total", of_service,
+            "Connections of a Service in an ipvs mode, with --local-service-stats"),
     {.name = "local_sync_to_kernel_seconds",
      .help = "Time from the begin of a sync of one or more Services to the end of its last write",
      .type = TT_METRIC_HISTOGRAM,
@@ -345,6 +354,7 @@ void local_figures_set(struct local_provider *p)
     set_services(p);
     add_requests(p);
     set_conntrack(p);
+    local_traffic_count(p);
 }
 
 void local_figures_synced(const struct local_provider *p, int64_t took_ms)

@@ -130,6 +130,37 @@ static void find_mtu(struct lb_sync *s, const struct lb_item *item, const struct
     }
 }
 
+static size_t count_targets(const struct local_wanted *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        n += w->targets[i].n;
+    }
+    return n;
+}
+
+/* One of its addresses serves; another one cannot, because no target has an address of its family.
+ * Where none serves, that is said instead (lb_serves_nobody). */
+static void find_family(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
+{
+    char text[IP_TEXT_MAX];
+    bool some = false;
+
+    for (size_t i = 0; i < it->grant.n; i++) {
+        some = some || it->wanted[i].some_open;
+    }
+    for (size_t i = 0; some && i < it->grant.n; i++) {
+        const struct ip_addr *addr = &it->grant.have[i].addr;
+        if (it->wanted[i].n > 0 && count_targets(&it->wanted[i]) == 0) {
+            ip_format(addr, text);
+            lb_finding(s, item, "NoTargets", NULL,
+                       "no target has an %s address: all ports of %s are closed",
+                       addr->len == 16 ? "IPv6" : "IPv4", text);
+        }
+    }
+}
+
 void local_find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
 {
     char text[IP_TEXT_MAX];
@@ -171,6 +202,7 @@ void local_find(struct lb_sync *s, const struct lb_item *item, const struct loca
     }
     local_ipvs_findings(s, item, it);
     find_mtu(s, item, it);
+    find_family(s, item, it);
     if (((const struct local_sync *)s->data)->p->no_ctnetlink) {
         lb_finding(s, item, "DirectorNotReady", NULL, LOCAL_CT_NONE);
     }

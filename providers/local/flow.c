@@ -247,7 +247,7 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
     return rc;
 }
 
-/* Somebody else's frontend at the address lets clients through. */
+/* Another Service's frontend at the address lets clients through. */
 static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v)
 {
     const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, s->a, &v->have.addr);
@@ -491,7 +491,7 @@ const char *local_ip_mode_of(const struct local_provider *p, const struct local_
     return p->config->ip_mode == LOCAL_IP_MODE_VIP ? "VIP" : "Proxy";
 }
 
-/* IPVS tells nobody of changes that others make: so it is checked again without a cause. */
+/* IPVS reports no changes that others make: so it is checked again without a cause. */
 static int64_t local_again_ms(const struct lb_sync *s, const struct local_item *it)
 {
     bool ipvs = it->grant.n > 0 && local_mode_is_ipvs(it->wanted[0].serve.mode);

@@ -13,14 +13,29 @@
 
 #define LINK      "*"  /* in a name: "all", and each Ethernet link; the kernel takes the greater */
 #define HELD_MANY 2000 /* addresses with a lifetime, which are renewed one by one */
+#define DESTS_MANY                                                                                 \
+    50000 /* destinations of IPVS, whose rates the kernel estimates every two seconds */
 
-enum { NFT = 1, NAT = 2, FULLNAT = 4, DR = 8, TUNNEL = 16, V6 = 32 };
-#define REWRITES (NFT | NAT | FULLNAT)
-#define IPVS     (NAT | FULLNAT | DR | TUNNEL)
+/* Of the last ones: a pool of IPv6; one network for clients and targets; many destinations, whose
+ * counts nothing reads; counts that are read. */
+enum {
+    NFT = 1,
+    NAT = 2,
+    FULLNAT = 4,
+    DR = 8,
+    TUNNEL = 16,
+    V6 = 32,
+    ONE_ARM = 64,
+    MANY = 128,
+    COUNTED = 256
+};
+#define CONDITIONS ((unsigned)(V6 | ONE_ARM | MANY | COUNTED))
+#define REWRITES   (NFT | NAT | FULLNAT)
+#define IPVS       (NAT | FULLNAT | DR | TUNNEL)
 
 struct sysctl {
     const char *name;
-    unsigned modes; /* of a pool, any of them; with V6 also a pool of that family */
+    unsigned modes; /* of a pool, any of them; and all of its CONDITIONS */
     int64_t least, most;
     const char *why;
 };
@@ -36,7 +51,13 @@ static const struct sysctl sysctls[] = {
     {"net.ipv4.conf." LINK ".rp_filter", DR | TUNNEL, 0, 0,
      "packets of clients may be dropped where their way back is another one"},
     {"net.ipv4.conf." LINK ".arp_ignore", NFT | IPVS, 0, 0,
-     "the kernel does not answer ARP for addresses that are held"},
+     "the kernel does not answer ARP for addresses that are held, trimtab does while it runs"},
+    {"net.ipv4.conf." LINK ".send_redirects", REWRITES | ONE_ARM, 0, 0,
+     "clients on the network of their targets are told to send past this machine"},
+    {"net.ipv4.vs.run_estimation", IPVS | MANY, 0, 0,
+     "the kernel estimates the rates of all of more than 50,000 targets"},
+    /* The kernel adds up its counters where it estimates. */
+    {"net.ipv4.vs.run_estimation", IPVS | COUNTED, 1, 1, "--local-service-stats counts nothing"},
     {"net.netfilter.nf_conntrack_max", REWRITES, 65537, INT64_MAX,
      "few connections fit into connection tracking"},
 };
@@ -63,17 +84,17 @@ static unsigned modes_of(const struct local_provider *p)
 
 static bool is_needed(const struct sysctl *x, unsigned modes)
 {
-    return (x->modes & modes & ~(unsigned)V6) != 0 && ((x->modes & V6) == 0 || (modes & V6) != 0);
+    return (x->modes & modes & ~CONDITIONS) != 0 && (x->modes & CONDITIONS & ~modes) == 0;
 }
 
 /* Logs it unless that was logged last under this name; NULL: it is right now. */
-static void say(struct local_provider *p, const char *name, const char *text)
+static void say(struct local_provider *p, uint32_t level, const char *name, const char *text)
 {
     if (text == NULL) {
         (void)map_remove(p->machine_told, name);
     } else if (!str_eq(map_get(p->machine_told, name), text)) {
         map_set(p->machine_told, name, xstrdup(text));
-        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+        p->host->log(p->host->ctx, level, 0, text, NULL, 0);
     }
 }
 
@@ -87,7 +108,8 @@ static void look_at(struct local_provider *p, const struct sysctl *x, const char
     bool right = !there || (value >= x->least && value <= x->most);
     (void)snprintf(text, sizeof text, "%s is %lld: %s (sysctl -w %s=%lld)", name, (long long)value,
                    x->why, name, (long long)x->least);
-    say(p, name, right ? NULL : text);
+    /* Advice, where nothing is wrong. */
+    say(p, (x->modes & MANY) != 0 ? TT_LOG_INFO : TT_LOG_WARNING, name, right ? NULL : text);
 }
 
 /* A dot in the name of a link is a slash in that of a sysctl. */
@@ -145,12 +167,61 @@ static void look_at_held(struct local_provider *p)
                    "lease needs addresses with lifetimes; %zu,000 on one device are slow: use ecmp "
                    "or more directors",
                    n / 1000);
-    say(p, "lease", n <= HELD_MANY ? NULL : text);
+    say(p, TT_LOG_WARNING, "lease", n <= HELD_MANY ? NULL : text);
+}
+
+/* One link alone has addresses of IPv4: clients come in where their packets go out to targets, and
+ * the kernel tells them of a shorter way. */
+static bool has_one_arm(struct local_provider *p)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct local_link *links = NULL;
+    struct local_link_addr *addrs = NULL;
+    size_t n_links = 0;
+    size_t n = 0;
+    size_t arms = 0;
+    struct err ignored = ERR_INIT; /* the next look reads them */
+
+    if (p->kernel->ops->links(p->kernel, a, &links, &n_links, &ignored) != ERR_OK ||
+        p->kernel->ops->addrs(p->kernel, a, &addrs, &n, &ignored) != ERR_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < n_links; i++) {
+        bool has = false;
+        for (size_t k = 0; k < n && !links[i].loopback; k++) {
+            has = has ||
+                  (addrs[k].link == links[i].index && addrs[k].net.addr.len == 4 && !addrs[k].ours);
+        }
+        arms += has;
+    }
+    return arms == 1;
+}
+
+static void count_dests(void *arg, const struct local_mirror_vip *v)
+{
+    size_t *n = arg;
+
+    for (size_t i = 0; i < v->n_fronts; i++) {
+        *n += v->fronts[i].ipvs.n_reals;
+    }
+}
+
+static unsigned conditions_of(struct local_provider *p, unsigned modes)
+{
+    size_t n = 0;
+
+    if ((modes & IPVS) != 0 && p->ipvs && !p->service_stats) {
+        local_mirror_each(p->mirror, count_dests, &n);
+    }
+    return (p->service_stats ? COUNTED : 0u) | (n > DESTS_MANY ? MANY : 0u) |
+           ((modes & REWRITES) != 0 && has_one_arm(p) ? ONE_ARM : 0u);
 }
 
 void local_machine_look(struct local_provider *p)
 {
     unsigned modes = modes_of(p);
+
+    modes |= conditions_of(p, modes);
 
     for (size_t i = 0; i < ARRAY_LEN(sysctls); i++) {
         if (!is_needed(&sysctls[i], modes)) {

@@ -99,7 +99,8 @@ void local_nobodys_each(const struct local_provider *p, struct arena *a,
     }
 }
 
-/* All of the kernel is read again when somebody else has written: it may be a Service's by now. */
+/* All of the kernel is read again when another program has written: it may be a Service's by
+ * now. */
 static int look(struct local_provider *p, struct arena *a, bool doubtful, struct err *err)
 {
     struct local_nft_table now = {0};
@@ -123,7 +124,7 @@ static int look(struct local_provider *p, struct arena *a, bool doubtful, struct
     return rc == ERR_OK ? local_read_all(p, a, addrs, n_addrs, err) : rc;
 }
 
-/* IPVS tells nobody of changes. */
+/* IPVS reports no changes. */
 static int read_ipvs(struct local_provider *p, struct arena *a, const struct found *f,
                      struct err *err)
 {

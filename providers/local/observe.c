@@ -3,8 +3,8 @@
  * Service.
  *
  * The kernel counts transactions of all tables.  As long as its count is ours, the mirror is true.
- * When somebody else wrote, the addresses of each batch are read again before anything is changed,
- * once each; many of them at once, and the first time, all is listed. */
+ * When another program wrote, the addresses of each batch are read again before anything is
+ * changed, once each; many of them at once, and the first time, all is listed. */
 #include "providers/local/provider.h"
 
 #include <string.h>
@@ -96,6 +96,9 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
         for (unsigned k = 0; k < f->m; k++) {
             n += f->slots[k].addr.len != 0;
         }
+        for (unsigned k = 0; k < f->other_m; k++) {
+            n += f->other_slots[k].addr.len != 0;
+        }
     }
     return n;
 }
@@ -159,7 +162,7 @@ static struct ids ids_of(struct lb_sync *s, const struct local_item *it, const s
     return ids;
 }
 
-/* Addresses of the batch that were not read since somebody else wrote; many of them:
+/* Addresses of the batch that were not read since another program wrote; many of them:
  * all is listed. */
 static int read_doubtful(struct lb_sync *s, bool *ret_some, struct err *err)
 {
@@ -191,7 +194,7 @@ static int read_doubtful(struct lb_sync *s, bool *ret_some, struct err *err)
     return rc;
 }
 
-/* Has somebody else written?  What he may have changed is doubtful from then on. */
+/* Has another program written?  What it may have changed is doubtful from then on. */
 static int refresh(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
@@ -367,7 +370,7 @@ struct commented {
     struct local_item *it;
 };
 
-/* An address whose guard names a Service that does not have it any more, or that is nobody's. */
+/* An address whose guard names a Service that does not have it any more, or that has no owner. */
 static void add_commented(void *arg, const struct local_mirror_vip *v)
 {
     const struct commented *c = arg;
@@ -389,7 +392,7 @@ static void make_room(struct lb_sync *s, struct local_item *it)
     it->n_have = 0;
 }
 
-/* Frontends at its addresses: those of ports that it has, or others that nobody has any more.
+/* Frontends at its addresses: those of ports that it has, or others that no Service has any more.
  * `taken`: texts of those that an item of this batch has, since two of them would both close the
  * port of a Service that leaves an address to them. */
 static void add_fronts(struct lb_sync *s, struct local_item *it, struct map *taken, bool own)
@@ -487,7 +490,7 @@ static void gather(struct lb_sync *s)
     add_all_fronts(s);
 }
 
-/* IPVS tells nobody of changes: what the batch has to do with is read each time. */
+/* IPVS reports no changes: what the batch has to do with is read each time. */
 static int read_ipvs(struct lb_sync *s, bool *ret_some, struct err *err)
 {
     struct local_sync *y = s->data;
@@ -527,6 +530,6 @@ int local_observe(struct lb_sync *s, struct err *err)
     if (rc == ERR_OK && some) {
         gather(s);
     }
-    s->observed_fresh = rc == ERR_OK; /* the kernel said that nobody wrote since, or was read */
+    s->observed_fresh = rc == ERR_OK; /* the kernel says that no write came since, or was read */
     return rc;
 }

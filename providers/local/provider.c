@@ -99,6 +99,7 @@ static void close_provider(void *provider)
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->requests_told);
+    map_free(p->traffic);
     map_free(p->releasing);
     local_round_done(p);
     intern_table_free(p->texts);
@@ -180,6 +181,13 @@ static int check_role(const struct local_provider *p, const struct tt_open_args 
     return ERR_OK;
 }
 
+static const char *idle_stats(const struct tt_open_args *args, const struct local_config *c)
+{
+    bool asked = str_eq(option_of(args, "local-service-stats"), "true");
+
+    return asked ? local_traffic_idle(c) : NULL;
+}
+
 int32_t local_check_config(const struct tt_open_args *args, struct tt_result *result)
 {
     struct arena *a = arena_new();
@@ -200,6 +208,10 @@ int32_t local_check_config(const struct tt_open_args *args, struct tt_result *re
         }
         args->host->report_finding(args->host->ctx, f->is_error ? TT_LOG_ERROR : TT_LOG_WARNING,
                                    where, f->text);
+    }
+    const char *idle = rc == ERR_OK ? idle_stats(args, config) : NULL;
+    if (idle != NULL) {
+        args->host->report_finding(args->host->ctx, TT_LOG_WARNING, file, idle);
     }
     if (rc != ERR_OK) {
         args->host->result_fail(result, rc, err.message, 0);
@@ -348,6 +360,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->requests_told = map_new(free);
+    p->traffic = map_new(free);
     p->releasing = map_new(free);
     p->mirror = local_mirror_new(p->texts);
 }
@@ -363,6 +376,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     p->host = args->host;
     p->lock_fd = -1;
     p->allow_foreign = str_eq(option_of(args, "local-allow-foreign"), "true");
+    p->service_stats = str_eq(option_of(args, "local-service-stats"), "true");
     p->dumping = str_eq(option_of(args, "local-state-dump"), "true");
     p->planning = TT_HAS(args, planning) && args->planning != 0;
     p->drift = TT_HAS(args, drift) ? args->drift : TT_DRIFT_OFF;
@@ -373,6 +387,10 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     int rc = read_config(p->a, args, &p->config, &found, &err);
     if (rc == ERR_OK) {
         log_warnings(args, &found);
+        const char *idle = idle_stats(args, p->config);
+        if (idle != NULL) {
+            p->host->log(p->host->ctx, TT_LOG_WARNING, 0, idle, NULL, 0);
+        }
         p->director = name_of_machine(p->a, args, p->config);
         p->ipam = local_ipam_new(p->config, p->texts);
         p->follows = p->remembered = p->config->role == LOCAL_ROLE_DIRECTOR;
@@ -458,6 +476,9 @@ static const struct tt_option options[] = {
     {"local-role", TT_OPTION_STRING, 0, "",
      "role of this process, in place of the cloud config's: all, allocator (addresses and "
      "statuses) or director (what the kernel forwards)"},
+    {"local-service-stats", TT_OPTION_BOOL, 0, "false",
+     "count bytes and connections of each Service in an ipvs mode (metrics local_service_...); "
+     "three time series for each"},
     {"local-state-dump", TT_OPTION_BOOL, 0, "false",
      "print as JSON what the kernel has of the table, addresses and services of this instance, and "
      "exit; for support"},

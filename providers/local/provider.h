@@ -31,7 +31,7 @@ struct local_round {
 #define LOCAL_SECOND_MISSING                                                                       \
     "no address of the second family is free; one is added as soon as there is"
 #define LOCAL_PORTS_SHARED                                                                         \
-    "other Services are at the address under another key; nobody else may join"
+    "other Services are at the address under another key; no other Service may join"
 
 struct local_provider {
     struct arena *a; /* configuration */
@@ -72,6 +72,8 @@ struct local_provider {
     bool follows;
     bool opened; /* open() went well */
     bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
+    bool service_stats;  /* --local-service-stats */
+    struct map *traffic; /* frontend → struct local_ipvs_traffic, as it was counted last */
     bool allow_foreign;  /* services of IPVS in a pool that no trimtab made are taken over */
     struct index served; /* what the weights of each Service are made of (served.c) */
     bool own_turn;       /* the director's thread changes weights; no call is under way */
@@ -81,6 +83,7 @@ struct local_provider {
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
     bool no_ctnetlink;   /* and that was logged */
+    int settle_told;     /* why packets under way are not waited for, as it was logged last */
     uint64_t subnets;    /* of the interfaces, as they were seen (subnets.c); 0: not yet */
     struct map *told;    /* key of a Service → what others changed, as its owner's event said
                        * (told.c) */
@@ -144,13 +147,18 @@ void local_served_init(struct local_provider *p);
 void local_served_done(struct local_provider *p);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ------------------ */
-#define LOCAL_METRICS 14
+#define LOCAL_METRICS 16
 extern const struct tt_metric local_metrics[LOCAL_METRICS];
 void local_figures_set(struct local_provider *p);
 /* A local_kernel_took_fn, of any thread; not by the lock. */
 void local_figures_took(void *provider, const char *api, double took_s);
 void local_figures_synced(const struct local_provider *p, int64_t took_ms);
 void local_machine_look(struct local_provider *p);
+
+/* --- traffic.c: figures of each Service; by the lock ------------------------------------------ */
+void local_traffic_count(struct local_provider *p);
+/* Why --local-service-stats has no effect with this configuration; NULL: it has. */
+const char *local_traffic_idle(const struct local_config *c);
 
 /* --- watch.c: what others change, between syncs ----------------------------------------------- */
 /* The director's thread.  False: it could not be done, or not all could be put right. */
@@ -164,7 +172,7 @@ struct map *local_told_new(void);
 bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
                        unsigned *ret_times);
 /* The Service's address (its text) is in no pool any more.  After a start the owner hears of it
- * once, though nobody edited anything. */
+ * once, though nothing was edited. */
 void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr);
 /* Nothing of the Service differs now: the next time is another time. */
 void local_told_right(struct local_provider *p, const char *key);
@@ -304,8 +312,8 @@ const struct tt_service *local_service_of(const struct tt_service *const *all, u
 #define LOCAL_NOBODY "-"
 /* It is this instance's: another one has routes of the same number. */
 bool local_is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v);
-/* The address for which such a Service stands; NULL: it is another Service, or somebody
- * has the address. */
+/* The address for which such a Service stands; NULL: it is another Service, or the
+ * address is in use. */
 const struct local_mirror_vip *local_nobodys_of(const struct local_provider *p, struct arena *a,
                                                 const struct tt_service *s);
 void local_nobodys_each(const struct local_provider *p, struct arena *a,
@@ -319,7 +327,7 @@ int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unuse
 /* --- ipvs.c ----------------------------------------------------------------------------------- */
 /* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */
 int local_ipvs_usable(struct local_provider *p, struct err *err);
-/* Of open(): a pool that needs IPVS has it, and nobody else's services stand in a pool. */
+/* Of open(): a pool that needs IPVS has it, and no other program's services stand in a pool. */
 int local_ipvs_start(struct local_provider *p, struct err *err);
 /* Services that are ours go into the mirror, without their destinations. */
 int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err);

@@ -83,7 +83,7 @@ static void run_transaction(struct lb_op_run *const *runs, size_t n)
         p->table.generation++;
         return;
     }
-    p->looked = p->looked && rc != ERR_TRANSIENT; /* nobody knows what was done */
+    p->looked = p->looked && rc != ERR_TRANSIENT; /* unknown what was done */
     if (n > 1 && !for_all) {
         run_transaction(runs, n / 2);
         run_transaction(runs + n / 2, n - n / 2);
@@ -94,10 +94,29 @@ static void run_transaction(struct lb_op_run *const *runs, size_t n)
     }
 }
 
+/* Once for all of a wave.  Where the kernel does not help, the change goes on as it would
+ * without. */
+static void settle(struct lb_op_run *const *runs, size_t n)
+{
+    struct local_provider *p = runs[0]->provider;
+    struct err err = ERR_INIT;
+    bool wait = false;
+
+    for (size_t i = 0; i < n; i++) {
+        wait = wait || deed_of(runs[i])->settles;
+    }
+    int rc = wait ? p->kernel->ops->settle(p->kernel, &err) : ERR_OK;
+    if (rc != ERR_OK && p->settle_told != rc) {
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, err.message, NULL, 0);
+        p->settle_told = rc;
+    }
+}
+
 static void run_nft(struct lb_op_run *const *runs, size_t n)
 {
     size_t from = 0;
 
+    settle(runs, n);
     while (from < n) {
         size_t to = from;
         size_t elements = 0;

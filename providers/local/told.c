@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* told.c: events about changes by others, limited so that a program that changes the same thing in
- * a loop floods nobody.
+ * a loop does not flood the owner.
  *
  * Of each Service: the words, and how often others changed something within a minute.  The first
  * changes cause one event each, then once a minute.  By the provider's lock. */

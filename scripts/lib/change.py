@@ -35,7 +35,7 @@ CLOUDS = (
 
 
 def git(*words):
-    """Returns what git prints, without the last newline; None if it fails or is absent.  The folder may be somebody else's, as it
+    """Returns what git prints, without the last newline; None if it fails or is absent.  The folder may be another user's, as it
     often is in a container."""
     try:
         done = subprocess.run(("git", "-c", "safe.directory=*", *words), capture_output=True, text=True, errors="surrogateescape", check=False)

@@ -246,7 +246,7 @@ class Demo:
 
     def trimtab(self):
         begin = time.monotonic()
-        self.place = socket.socket()  # stays bound, so that nobody else gets the port before trimtab listens
+        self.place = socket.socket()  # stays bound, so that no other program gets the port before trimtab listens
         self.place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.place.bind(("127.0.0.1", 0))
         self.port = self.place.getsockname()[1]

@@ -312,7 +312,7 @@ bool arm_operations_admit(struct arm_request *q, struct arm_resource *res);
 void arm_operations_answer(struct arm_request *q);
 /* The document's state while this runs: "Updating", "Deleting". */
 const char *arm_operation_state(const struct arm_operation *op);
-/* Somebody looks at a document: where its own state is the poll, that is one. */
+/* A client reads a document: where its own state is the poll, that is one. */
 void arm_operations_look(struct arm_resource *res);
 /* Counts as a look at each running write of a document below that id. */
 void arm_operations_pass(struct arm *arm, const char *above);

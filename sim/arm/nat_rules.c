@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nat_rules.c: a load balancer's inbound NAT rules and pools and its outbound rules.
  *
- * Nobody here makes them, but people have them in balancers that a controller shares, and a
+ * No program here makes them, but people have them in balancers that a controller shares, and a
  * document with them is sent back whole: what is wrong in them, or in conflict with balancing
  * rules, refuses the document.
  * Source: docs/spec/azure.md §6.8, §16 item 6; Azure's limits of outbound rules. */

@@ -284,7 +284,7 @@ void amz_balancers_settle(struct aws *aws);
 /* --- groups in use ---------------------------------------------------------------------------- */
 
 /* A user of a security group: the id of an instance, interface or balancer, or "a network interface
- * that is being deleted"; NULL:  nobody.  DeleteSecurityGroup asks it (rules that refer to the
+ * that is being deleted"; NULL: none.  DeleteSecurityGroup asks it (rules that refer to the
  * group are EC2's own matter). */
 const char *amz_group_user(const struct aws *aws, const char *group_id);
 /* A balancer that used these groups is gone: its interfaces hold them for setting

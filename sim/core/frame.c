@@ -18,7 +18,7 @@ static void hand_to_module(struct sim_call *call);
 
 /* --- making and freeing ----------------------------------------------------------------------- */
 
-/* Nobody says which cloud: the one that the world is of. */
+/* No flag names the cloud: the one that the world is of. */
 static const char *cloud_of_world(struct json_object *world)
 {
     struct json_object *gce = json_member(world, "gce"), *azure = json_member(world, "azure");

@@ -70,8 +70,8 @@ struct reach_aws_subnet {
     const char *zone;
     struct reach_ranges ipv4, ipv6;
     /* Clients that an internet-facing balancer can answer from here: destinations that its route
-     * table sends to an internet gateway or keeps in the VPC.  Everybody if the world has no route
-     * tables for the VPC. */
+     * table sends to an internet gateway or keeps in the VPC.  All clients if the world has no
+     * route tables for the VPC. */
     struct reach_ranges answers;
 };
 

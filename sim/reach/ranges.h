@@ -22,12 +22,13 @@ struct reach_ranges {
     size_t n;
 };
 
-/* Nobody. */
+/* No client. */
 #define REACH_NOBODY ((struct reach_ranges){0})
 
 /* Every address of the families that are asked for. */
 struct reach_ranges reach_ranges_all(struct arena *a, bool ipv4, bool ipv6);
-/* A network ("10.0.0.0/8") or one address ("10.0.0.1").  Nobody if the text is neither, or NULL. */
+/* A network ("10.0.0.0/8") or one address ("10.0.0.1").  No client if the text is neither, or
+ * NULL. */
 struct reach_ranges reach_ranges_of(struct arena *a, const char *text);
 /* The union of an array of such texts; empty if it is NULL. */
 struct reach_ranges reach_ranges_of_list(struct arena *a, struct json_object *texts);

@@ -5,6 +5,7 @@ What upstream takes is told in docs/performance.md.
 """
 import time
 
+from bench_azure_address import bench_azure_address
 from bench_rig import at_once
 
 BURST = 100
@@ -116,4 +117,4 @@ def bench_many(row, programs):
         rig.stop()
 
 
-AZURE = {"burst": bench_burst, "latency": bench_latency, "restart": bench_restart, "many": bench_many}
+AZURE = {"address": bench_azure_address, "burst": bench_burst, "latency": bench_latency, "restart": bench_restart, "many": bench_many}

@@ -322,22 +322,29 @@ def test_kubectl__every_manifest_can_be_applied():
             assert said.count("(dry run)") == want, (part, want, said)
 
 
-def test_kubectl__the_api_server_takes_what_the_simulator_knows():
+def server_takes(parts):
+    """parts: name → objects.  The simulated API server takes each of them from kubectl, under strict validation, and has none afterwards."""
     tap.need(shutil.which("kubectl"), "kubectl is not installed")
-    with tempfile.TemporaryDirectory() as folder:
-        with subprocess.Popen([SIM, "--port=0", f"--write-kubeconfig={folder}/kubeconfig"], stdout=subprocess.PIPE,
-                              text=True) as sim:
-            try:
-                url = sim.stdout.readline().split()[-1]
-                for cloud in PROVIDERS:
-                    known = [o for o in objects(cloud) if o["kind"] in ("ServiceAccount", "ConfigMap", "Secret", "Service")]
-                    assert len(known) == 3, known
-                    said = kubectl(url, "apply", "--dry-run=server", "-f", "-", folder=folder,
-                                   stdin=yaml.safe_dump_all(known)).stdout
-                    assert said.count("(server dry run)") == 3, said
-            finally:
-                sim.terminate()
-                sim.wait(180)
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen([SIM, "--port=0"], stdout=subprocess.PIPE, text=True) as sim:
+        try:
+            url = sim.stdout.readline().split()[-1]
+            for part, items in parts.items():
+                said = kubectl(url, "apply", "--dry-run=server", "--validate=strict", "-f", "-", folder=folder, stdin=yaml.safe_dump_all(items)).stdout
+                assert said.count("created (server dry run)") == len(items) > 0, (part, len(items), said)
+            assert "trimtab" not in kubectl(url, "get", "deployments,daemonsets,clusterroles", "-A", "-o", "name", folder=folder).stdout
+        finally:
+            sim.terminate()
+            sim.wait(180)
+
+
+def test_kubectl__dry_run__the_api_server_takes_every_manifest():
+    server_takes({part: objects(part) for part in (*PROVIDERS, "local-allocator", "local-director")})
+
+
+def test_kubectl__dry_run__the_api_server_takes_the_chart():
+    charts = {p: rendered("--values", os.path.join(DEPLOY, "values", p + ".yaml")) for p in (*PROVIDERS, "local-allocator", "local-director")}
+    charts["options"] = rendered("--set=replicas=3,hostNetwork=true,tls.secret=cert,cloudConfig.existing=its,cloudConfig.kind=Secret")
+    server_takes(charts)
 
 
 def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/aws/model/aws_config.h"
 #include "providers/aws/model/aws_service_rules.h"
-#include "tests/upstream/aws_cluster_id.h"
 
 static const char *text_of(struct json_object *in, const char *name)
 {
@@ -97,16 +97,15 @@ RUN(tags)
     return ERR_OK;
 }
 
-static struct json_object *id_from(struct arena *a, const struct aws_tags *tags)
+static struct json_object *id_from(const struct aws_tags *tags)
 {
-    const char *id;
-    bool legacy;
-    if (aws_tags_cluster_id(a, tags, &id, &legacy, NULL) != ERR_OK) {
+    struct aws_cluster cluster;
+    if (aws_cluster_of_tags(tags->items, tags->n, &cluster, NULL) != ERR_OK) {
         return json_object_new_string("invalid");
     }
     struct json_object *o = json_object_new_object();
-    json_add_str(o, "clusterID", id);
-    json_add_bool(o, "legacy", legacy);
+    json_add_str(o, "clusterID", cluster.id);
+    json_add_bool(o, "legacy", cluster.legacy);
     return o;
 }
 
@@ -119,7 +118,7 @@ RUN(cluster_tags)
     json_add_bool(*ret, "member", aws_tags_are_cluster(&n, &given));
     json_add_bool(*ret, "foreign", aws_tags_are_foreign(&n, &given));
     json_add_bool(*ret, "owned", aws_tags_are_owned(&n, &given));
-    json_add(*ret, "fromTags", id_from(a, &given));
+    json_add(*ret, "fromTags", id_from(&given));
     json_add(*ret, "repair",
              aws_tags_repair(a, &n, &given, &repair, NULL) == ERR_OK
                  ? eval_aws_tags(&repair)

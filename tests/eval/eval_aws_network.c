@@ -116,7 +116,7 @@ static struct aws_nlb_node_want node_want(struct arena *a, struct json_object *i
     size_t n = json_len(mappings);
     struct aws_nlb_port *ports = ARENA_ARRAY(a, struct aws_nlb_port, n);
     struct aws_nlb_node_want w = {.lb_name = str_nonnull(json_str(in, "lbName")),
-                                  .as_upstream = true,
+                                  .keeps_superfluous = true,
                                   .subnet_cidrs = eval_aws_texts(a, in, "subnetCIDRs"),
                                   .client_cidrs = eval_aws_texts(a, in, "clientCIDRs"),
                                   .ports = ports,

@@ -6,9 +6,9 @@
 
 #include "common/base/str.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/lb/azure_lb_index.h"
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "providers/azure/model/azure_doc.h"
-#include "tests/upstream/azure_frontend.h"
 
 static int fragment(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                     const char *lb, enum azure_family f, struct azure_fragment *ret,
@@ -99,8 +99,11 @@ static int run_refs(struct arena *a, struct json_object *in, struct json_object 
     const char *id = str_nonnull(json_str(in, "frontendID"));
     int rc = eval_azure_service(a, in, &n, &s, err);
     if (rc == ERR_OK) {
+        struct azure_elements rules = azure_lb_rules_at(a, NULL, lb, id);
+        const struct azure_place at = {
+            .id = id, .lb = lb, .rules = rules.items, .n_rules = rules.n};
         *ret = json_object_new_object();
-        json_add_bool(*ret, "conflict", azure_frontend_check_ports(s, id, lb, NULL) != ERR_OK);
+        json_add_bool(*ret, "conflict", azure_frontend_check_ports_at(s, &at, NULL) != ERR_OK);
         json_add_bool(*ret, "unsafe", azure_frontend_in_use(a, s, id, lb) != NULL);
     }
     return rc;
@@ -117,7 +120,8 @@ static int run_owner(struct arena *a, struct json_object *in, struct json_object
     }
     struct azure_pips pips = {0};
     pips.items = eval_azure_docs(a, in, "publicIPs", &pips.n);
-    struct azure_ownership o = azure_frontend_owner(a, s, json_member(in, "frontend"), &pips);
+    const struct azure_claim c = azure_frontend_claim(a, s, &pips);
+    struct azure_ownership o = azure_frontend_owned_by(&c, json_member(in, "frontend"));
     *ret = json_object_new_object();
     json_add_bool(*ret, "owns", o.owns);
     json_add_bool(*ret, "primary", o.primary);

@@ -257,19 +257,19 @@ RUN(desired)
     return rc;
 }
 
-/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is
+/* The ports that other Services need.  Which of them wants the deny rule, and where they are, is
  * not asked here: upstream takes any port of protocol "*" for a yes, and all destinations for
  * theirs. */
 static void read_shared(struct arena *a, struct json_object *in, struct azure_nsg_pass *p)
 {
     struct json_object *ports = json_member(in, "retainedPorts");
-    p->shared.everywhere = true;
     for (int i = 0; i < AZURE_PROTOCOLS; i++) {
         p->shared.ports[i] = read_set(a, ports, azure_protocol_text(i));
     }
+    p->shared.addresses =
+        str_set_union(a, &p->destinations[AZURE_IPV4], &p->destinations[AZURE_IPV6]);
     if (p->shared.ports[AZURE_ANY].n > 0) {
-        p->shared.denied =
-            str_set_union(a, &p->destinations[AZURE_IPV4], &p->destinations[AZURE_IPV6]);
+        p->shared.denied = p->shared.addresses;
     }
 }
 
@@ -349,7 +349,6 @@ RUN(reconcile)
         .rules = json_member(in, "rules"),
         .changes = &change,
         .n_changes = 1,
-        .as_upstream = true,
     };
     struct azure_nsg_result result;
     int rc = read_access(a, json_member(in, "service"), &change.access, err);

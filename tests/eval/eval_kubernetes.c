@@ -16,7 +16,6 @@
 #include "controller/options/options.h"
 #include "controller/queue/queue_rules.h"
 #include "controller/sync/sync_rules.h"
-#include "tests/upstream/controller.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
@@ -236,6 +235,38 @@ static int load_map(struct arena *a, struct json_object *map, const struct tt_se
     return eval_service(a, svc, ret, err);
 }
 
+static const char *value_of(const struct tt_service *s, const char *key)
+{
+    for (uint32_t i = 0; i < s->n_annotations; i++) {
+        if (str_eq(s->annotations[i].key, key)) {
+            return s->annotations[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* A provider wishes for every key of the new map, and that those of the old map which are missing
+ * there go. */
+static const char *patch_between(struct arena *a, const struct tt_service *o,
+                                 const struct tt_service *n)
+{
+    struct tt_kv *wish = ARENA_ARRAY(a, struct tt_kv, o->n_annotations + n->n_annotations);
+    const char **now = ARENA_ARRAY(a, const char *, o->n_annotations + n->n_annotations);
+    size_t n_wish = 0;
+    for (uint32_t i = 0; i < o->n_annotations; i++) {
+        if (value_of(n, o->annotations[i].key) == NULL) {
+            wish[n_wish++] = (struct tt_kv){.key = o->annotations[i].key};
+        }
+    }
+    for (uint32_t i = 0; i < n->n_annotations; i++) {
+        wish[n_wish++] = n->annotations[i];
+    }
+    for (size_t i = 0; i < n_wish; i++) {
+        now[i] = value_of(o, wish[i].key);
+    }
+    return str_or(annotations_patch(a, wish, now, n_wish, false), "{}");
+}
+
 RUN(patch_annotations)
 {
     const struct tt_service *o, *n;
@@ -246,9 +277,7 @@ RUN(patch_annotations)
     if (code != ERR_OK) {
         return code;
     }
-    return patch_answer(
-        annotations_patch(a, o->annotations, o->n_annotations, n->annotations, n->n_annotations),
-        ret, err);
+    return patch_answer(patch_between(a, o, n), ret, err);
 }
 
 RUN(split_key)

@@ -5,7 +5,7 @@
  *     in   {"id": 7, "fn": "kubernetes.traffic", "in": {…}}
  *     out  {"id": 7, "out": …} | {"id": 7, "error": "text"} | {"id": 7, "unsupported": true}
  * `id` comes back as given.  Every answer is flushed.  A malformed line is answered with an error;
- * nothing stops the loop but the end of input, and an output that nobody reads or that cannot be
+ * nothing stops the loop but the end of input, and an output that is closed or that cannot be
  * written (exit 1).  One thread. */
 #include "tests/eval/eval.h"
 

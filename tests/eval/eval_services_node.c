@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_services_node.c: the functions services.* of trimtab-eval about what a node's kube-proxy
- * sees and does: names, probabilities, service ports, endpoints, lists, traces, health. */
+ * sees and does: names, probabilities, service ports, endpoints, lists, traces. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,6 @@
 #include "common/services/node/names.h"
 #include "common/services/trace/trace.h"
 #include "tests/eval/eval_services.h"
-#include "tests/upstream/health.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
@@ -358,64 +357,6 @@ RUN(ipvs_trace)
     return trace(a, in, KS_IPVS, ret, err);
 }
 
-/* ---- health ---------------------------------------------------------------------------------- */
-
-RUN(health_node_port)
-{
-    int64_t n = json_int(in, "local_endpoints", 0);
-    (void)err;
-    struct ks_node_port_answer answer = ks_node_port_health(
-        a, str_nonnull(json_str(in, "namespace")), str_nonnull(json_str(in, "name")),
-        n < 0 ? 0 : (size_t)n, json_bool(in, "proxy_healthy", false));
-    *ret = json_object_new_object();
-    json_add_int(*ret, "status", answer.status);
-    json_add_str(*ret, "content_type", answer.content_type);
-    json_add_str(*ret, "weight", answer.weight);
-    json_add_str(*ret, "nosniff", answer.nosniff);
-    json_add_str(*ret, "body", answer.body);
-    return ERR_OK;
-}
-
-/* Times that leave room for sums and for a year of four digits. */
-static int64_t read_time(struct json_object *o, const char *name)
-{
-    const int64_t most = INT64_C(250000000000);
-    int64_t t = json_int(o, name, 0);
-    return t < -most ? -most : t > most ? most : t;
-}
-
-RUN(proxy_healthz)
-{
-    struct ks_proxy_progress progress = {0};
-    struct json_object *events = json_member(in, "events");
-    for (size_t i = 0; i < json_len(events); i++) {
-        struct json_object *e = json_object_array_get_idx(events, i);
-        bool is_ipv6 = str_eq(json_str(e, "family"), "IPv6");
-        bool is_queued = str_eq(json_str(e, "what"), "queued");
-        (is_queued ? ks_progress_queued : ks_progress_updated)(
-            &progress, is_ipv6 ? KS_IPV6 : KS_IPV4, read_time(e, "at"));
-    }
-    const struct ks_node *node = NULL;
-    struct json_object *o = json_member(in, "node");
-    int code = o == NULL ? ERR_OK : ks_node_decode(a, o, "node", &node, err);
-    if (code != ERR_OK) {
-        return code;
-    }
-    struct ks_proxy_answer answer =
-        ks_proxy_health(&progress, node, str_eq(json_str(in, "path"), "/livez"),
-                        read_time(in, "timeout_s"), read_time(in, "now"));
-    const char *text = ks_proxy_answer_body(a, &answer);
-    struct json_object *body = NULL;
-    code = json_parse(text, strlen(text), NULL, &body, err);
-    if (code != ERR_OK) {
-        return code;
-    }
-    *ret = json_object_new_object();
-    json_add_int(*ret, "status", answer.status);
-    json_add(*ret, "body", body);
-    return ERR_OK;
-}
-
 const struct eval_fn eval_services_node[] = {
     {"services.iptables_names", iptables_names},
     {"services.nftables_names", nftables_names},
@@ -427,7 +368,5 @@ const struct eval_fn eval_services_node[] = {
     {"services.iptables_trace", iptables_trace},
     {"services.nftables_trace", nftables_trace},
     {"services.ipvs_trace", ipvs_trace},
-    {"services.health_node_port", health_node_port},
-    {"services.proxy_healthz", proxy_healthz},
     {NULL, NULL},
 };

@@ -2,7 +2,6 @@
 /* eval_services_topology.c: zones' shares and hints, of the functions
  * services.* of trimtab-eval. */
 #include "tests/eval/eval_services_objects.h"
-#include "tests/upstream/overloaded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,20 +156,6 @@ RUN(zones_give_receive)
     return ERR_OK;
 }
 
-RUN(overloaded)
-{
-    struct ks_zone_shares shares;
-    struct ks_zone_counts counts;
-    int code = read_shares(a, in, &shares, err);
-    if (code == ERR_OK) {
-        code = read_counts(a, in, "hints_by_zone", &counts, err);
-    }
-    if (code == ERR_OK) {
-        *ret = json_object_new_boolean(ks_overloaded(&shares, &counts));
-    }
-    return code;
-}
-
 /* ---- hints in slices ------------------------------------------------------------------------- */
 
 static int read_lists(struct arena *a, struct json_object *in, struct ks_slice_lists *ret,
@@ -249,7 +234,6 @@ RUN(traffic_distribution)
 const struct eval_fn eval_services_topology[] = {
     {"services.zone_shares", zone_shares},
     {"services.zones_give_receive", zones_give_receive},
-    {"services.overloaded", overloaded},
     {"services.topology_hints", topology_hints},
     {"services.traffic_distribution", traffic_distribution},
     {NULL, NULL},

@@ -9,10 +9,10 @@
  *                                       when it fails
  *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds,
  *                                       beside target pools
- *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what
- *                                       they share
- *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else
- *                                       who edits groups and tags
+ *     fault-chaos --cloud azure …       in Azure: 200 Services, and another program that edits
+ *                                       what they share
+ *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and another
+ *                                       program that edits groups and tags
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or
  * slowed down, whole kinds of calls are down, watches break, and the controller is stopped, or

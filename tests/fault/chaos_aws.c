@@ -316,7 +316,7 @@ static const struct chaos_action more[] = {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Everybody asks for what he can have.  Machines run: one that stopped stays a target where
+/* Each Service asks for what it can have.  Machines run: one that stopped stays a target where
  * it was one. */
 static void others(struct chaos *c, bool act)
 {

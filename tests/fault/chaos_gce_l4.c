@@ -5,8 +5,8 @@
  * The seed chooses a family: which parts the process plays, how many nodes there are, which
  * families of addresses.  Services are internal on NEGs or on groups, external on groups, NEGs or
  * target pools, and turn from one into another.  Nodes hover where a subset begins to be one (25)
- * or an end is reached (250).  Somebody else writes, too (writer_gce.h).  Every Service is checked
- * again within --sync-period, so what was changed by hand is fixed.
+ * or an end is reached (250).  Another program writes, too (writer_gce.h).  Every Service is
+ * checked again within --sync-period, so what was changed by hand is fixed.
  *
  * Kinds stick (docs/providers/gce.md), so what a Service is may depend on what it was: `rbs`, once
  * asked for, stays asked for, and a class is forever. */

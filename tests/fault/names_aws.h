@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names_aws.h: names for calls of AWS, whose path is always "/": what the form says of
- * whom they are about. */
+ * the resource that they are about. */
 #ifndef TRIMTAB_TESTS_FAULT_NAMES_AWS_H
 #define TRIMTAB_TESTS_FAULT_NAMES_AWS_H
 

@@ -6,7 +6,7 @@
  * what (sim/reach), and
  *
  *     at every moment   a client that was served at a port, and that the Service still lets in
- *                       there, is served; a Service that nobody edited is served to the same
+ *                       there, is served; a Service without an edit is served to the same
  *                       clients, neither fewer nor more
  *     at rest           each Service that has an address is served at its ports as its source
  *                       ranges say; no other port is open at an address that came into being
@@ -14,7 +14,7 @@
  *
  * A gap is allowed where a plan has said beforehand that traffic of that Service stops, until it is
  * served again; where its user asked for another address, until there is one, or changed who may
- * come in by other means than source ranges; and where somebody other than the controller acts
+ * come in by other means than source ranges; and where another program than the controller acts
  * (reached_pause()).  What was asked for since the last rest (reached_calm()) counts together: a
  * sync may be about any of it.  Filled in the simulator's thread. */
 #ifndef TRIMTAB_TESTS_FAULT_REACHED_H

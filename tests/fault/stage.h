@@ -72,7 +72,7 @@ const char *stage_uid(struct stage *s, const char *name);
 /* Nothing is left to do: an edit that means nothing, then a restart,
  * change nothing. ERR_CONFLICT. */
 int stage_check_second_plan(struct stage *s) _warn_unused_;
-/* Nobody logged a fault of his own.  ERR_BUG. */
+/* No part logged a fault of its own.  ERR_BUG. */
 int stage_check_log(struct stage *s) _warn_unused_;
 
 #endif

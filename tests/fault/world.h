@@ -41,7 +41,7 @@ int world_unbuilt(struct arena *a, struct json_object *world, struct json_object
 /* Google: beside the NEGs of each Service there is the object that names them.  ERR_CONFLICT. */
 int world_gce_check_objects(struct json_object *world, struct err *err) _warn_unused_;
 /* Google: takes out of a world what depends on what went before: how many are in a NEG, NEGs and
- * groups of zones that have no node any more, shared checks (they may outlive whom they serve), the
+ * groups of zones that have no node any more, shared checks (they may outlive their Services), the
  * order of backends, the address that a rule was once asked to have. */
 void world_gce_level(struct arena *a, struct json_object *world);
 

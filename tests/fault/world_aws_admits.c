@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws_admits.c: who lets whom in: clients into balancers, balancers and clients into nodes
- * (world_aws_whole.h).
+/* world_aws_admits.c: what security groups let in: clients into balancers, balancers and clients
+ * into nodes (world_aws_whole.h).
  *
  * The group of the nodes is to hold exactly what its Services and its users want; a network
  * balancer's probes need no rules of their own if all clients are allowed.  Source:

@@ -262,7 +262,7 @@ static void give_way(struct writer_aws *w, struct aws *aws, const struct sim_cal
 
 /* ---- tags ------------------------------------------------------------------------------------ */
 
-/* The list of tags of a document, and on whom it is. */
+/* The list of tags of a document, and the resource that bears them. */
 static struct json_object *tags_of(struct aws *aws, const struct mark *m)
 {
     if (m->kind == AMZ_SECURITY_GROUP) {

@@ -8,11 +8,11 @@
  * endpoint]} of the NEGs), slices ([EndpointSlice]; left out: a pod on every node), legacy_network,
  * network, network_name (of the Network object of another one: VPC NAME-vpc, subnetwork NAME-sub;
  * of "blue" the first four nodes are), forbids_firewall, no_nodes, again (the next plan is not
- * empty, because somebody else must act first); and what happened before:
+ * empty, because another program must act first); and what happened before:
  *   before   syncs that are carried out in silence, each {service: merge patch of service.json,
  *            facts: merge patch, nodes:  so many of the nodes there were, nodes_are: these, stop:
  *            it ended after so many operations}
- *   left     what somebody did then: {path: resource, or null}
+ *   left     what another program did then: {path: resource, or null}
  * observed.json: resources by path, "regions/us-central1/forwardingRules/NAME", before all that.
  * Without nodes.json there are six ready nodes in three zones.
  *

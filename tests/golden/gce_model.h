@@ -30,7 +30,8 @@ struct gce_model {
 void gce_model_init(struct gce_model *m, struct arena *a, struct json_object *observed,
                     struct json_object *members);
 void gce_model_done(struct gce_model *m);
-/* Somebody else's hand: resources by path as they are from now on, null for one that is gone. */
+/* Another program's writes: resources by path as they are from now on, null for one that is
+ * gone. */
 void gce_model_merge(struct gce_model *m, struct json_object *given);
 const char *gce_model_path(const struct gce_model *m, enum gce_collection c, const char *zone,
                            const char *name);

@@ -114,8 +114,13 @@ echo "== packets tool"
 $in kernel-tool real </t/packets
 echo "== packets heard"
 guest_peer </t/plan
+# The kernel adds up its counters every two seconds.
+tries=0
+until $in ipvsadm -Ln --stats --exact | grep -q "^TCP.*:82  *4 " || [ $tries -ge 120 ]; do tries=$((tries + 1)); sleep 0.5; done
 echo "== packets counted"
-$in ipvsadm -Ln --stats
+$in ipvsadm -Ln --stats --exact
+echo "== packets traffic"
+echo ipvs-traffic | $in kernel-tool real
 """
 # As kube-proxy on a node: the VIP is translated before anybody asks whose it is.
 NODE = """table ip proxy {{
@@ -146,7 +151,7 @@ def packet_plan():
 
 
 def packet_differences(said):
-    if ("packets", "counted") not in said:
+    if ("packets", "traffic") not in said:
         return ["the script did not come that far"]
     wrong = [line for line in said["packets", "tool"] if line != "ok" and not re.fullmatch(r"ok( ok)*", line)]
     heard = {}
@@ -160,7 +165,13 @@ def packet_differences(said):
             wrong.append(f"{how}: {sorted(heard.get(port, []))}, not {want}")
     if heard.get(83) != 4 * ["refused"]:
         wrong.append(f"a port that nobody opened: {heard.get(83)}")
-    for line in said["packets", "counted"]:  # connections, packets in, packets out, …
+    counted = set()
+    for line in said["packets", "counted"]:  # connections, packets in, packets out, bytes in, bytes out
+        found = re.match(rf"TCP +({VIP}:\d+) +(\d+) +\d+ +\d+ +(\d+) +(\d+)", line)
+        counted |= {f"{found[1]}/tcp {found[2]} {found[3]} {found[4]}"} if found else set()
+    if counted != set(said["packets", "traffic"]) - {"ok"} or not any(" 4 " in line for line in counted):
+        wrong.append(f"ipvsadm counts {sorted(counted)}, ipvs_traffic {said['packets', 'traffic']}")
+    for line in said["packets", "counted"]:
         found = re.match(rf"TCP +{VIP}:8([12]) +\d+ +\d+ +(\d+)", line)
         if found and found[2] != "0":
             wrong.append(f"answers of port 8{found[1]} pass the director: {line}")

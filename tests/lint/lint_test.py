@@ -38,10 +38,18 @@ CASES = [
     ("crowds", "many tests", {"tests/x/f%d.c" % i: HEAD for i in range(41)}, None),
     ("uncalled", "a function for tests alone", {"sim/a.h": HEAD + "int idle(void);\n", "sim/a.c": HEAD + "int idle(void)\n{\n    return 0;\n}\n",
                                                "tests/t.c": HEAD + "int t(void)\n{\n    return idle();\n}\n"}, "nothing in the product calls idle()"),
+    ("uncalled", "a function with the name of a struct", {
+        "sim/a.h": HEAD + "struct pass;\nstruct pass pass(void);\n", "sim/a.c": HEAD + "struct pass pass(void)\n{\n    return (struct pass){0};\n}\n"},
+     "nothing in the product calls pass()"),
+    ("uncalled", "a function with the name of a member", {
+        "sim/a.h": HEAD + "int rest(void);\n", "sim/a.c": HEAD + "int rest(void)\n{\n    return x->rest + y.rest;\n}\n"},
+     "nothing in the product calls rest()"),
     ("uncalled", "a function with a caller", {"sim/a.h": HEAD + "int busy(void);\n", "sim/a.c": HEAD + "int busy(void)\n{\n    return 0;\n}\n",
                                              "sim/b.c": HEAD + "static int b(void)\n{\n    return busy();\n}\n"}, None),
     ("comments", "a reader who is told", {"sim/a.c": HEAD + "/* The owner is\n * told. */\nint x_value(void);\n"}, "say who returns"),
     ("comments", "an event that reports", {"sim/a.c": HEAD + "/* An event reports it. */\nint x_value(void);\n"}, None),
+    ("comments", "a person for a program", {"sim/a.c": HEAD + "/* Kept until somebody asks. */\nint x_value(void);\n"}, "that acts"),
+    ("comments", "a person in a quoted text", {"sim/a.c": HEAD + "/* The text \"serves nobody\". */\nint x_value(void);\n"}, None),
     ("scripts", "a docstring that opens with What", {"tests/x.py": "def f():\n    \"\"\"What it is.\"\"\"\n"}, "name the subject"),
     ("scripts", "a module's docstring that opens with Who", {"tests/x.py": "\"\"\"Who it is.\"\"\"\n"}, "name the subject"),
     ("scripts", "a comment of a build file", {"tests/meson.build": "# What it is.\nx = 1\n"}, "name the subject"),

@@ -14,6 +14,8 @@ OPENING = re.compile(r"/\*+\s*(?:[\w.]+\.[ch]: )?(What|Whatever|Who|Whose|Whoeve
 TOLD = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:only |not |also |still |then |once |again |already )*told\b")
 SCRIPT_OPENING = re.compile(r"(What|Whatever|Who|Whose|Whoever)\b")
 VAGUE = re.compile(r"\b(whoever|somebody|nobody|anybody|everybody|none of ours|so many)\b", re.I)
+PERSONS = re.compile(r"\b(whoever|whom|somebody|someone|nobody|anybody|anyone|everybody|everyone)\b", re.I)
+QUOTED = re.compile(r'"[^"\n]*"|`[^`\n]*`')
 WHOLE = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)")  # code and links are not broken
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 GENERATED = re.compile(r"<!-- (\w+): (?:printed|begin).*?<!-- \1: end -->", re.S)
@@ -39,7 +41,7 @@ def comments(text):
 
 
 def rule_comments(tree):
-    """Comments fit 100 columns, open with their subject (not with What, Who, Whose, Whoever), and say who reports: not "is told"."""
+    """Comments fit 100 columns, open with their subject (not with What, Who, Whose, Whoever), and name the actor: no "is told", no somebody."""
     bad = []
     for f in tree.code():
         if f.startswith(UNREAD):
@@ -50,6 +52,9 @@ def rule_comments(tree):
                 bad.append("%s:%d: name the subject: %s" % (f, line_of(text, place), comment.split("\n")[0][:70]))
             if TOLD.search(re.sub(r"\s*\n\s*\*?\s*", " ", comment)):
                 bad.append("%s:%d: say who returns, logs or reports it, not that it is told" % (f, line_of(text, place)))
+            person = PERSONS.search(QUOTED.sub("", comment))
+            if person:
+                bad.append("%s:%d: %s: name the client, Service, node or program that acts" % (f, line_of(text, place), person.group(0)))
             start = text.rfind("\n", 0, place) + 1
             end = place + len(comment)
             for n, line in enumerate(text[start:end].split("\n")):

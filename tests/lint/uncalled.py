@@ -11,7 +11,8 @@ UNCALLED = set("""
 app_is_idle app_next_due_ms gce_l4_subnet_neg_name keep_used local_holder_must_list queue_wait_idle
 """.split())
 PRODUCT = ("common/", "controller/", "providers/", "sim/")
-WORD = re.compile(r"\b[a-z_]\w*\b")
+# A word that may be a function: no tag ("struct x") and no member (".x", "->x").
+WORD = re.compile(r"(?<![\w.])(?<!->)(?<!struct )(?<!enum )(?<!union )[a-z_]\w*\b")
 # A declaration or a definition begins in the first column; a name in capitals may follow it (attributes).
 OUTER = re.compile(r"^(?!static|typedef|return|else)[A-Za-z_][\w \t*]*?[ \t*]([a-z_]\w*)\(", re.M)
 

@@ -167,6 +167,36 @@ def test_announce__address_of_another_host__not_announced():
     inside("client", "ip", "addr", "del", f"{VIP_TOO}/32", "dev", "eth0")
 
 
+def answers(address):
+    """The MAC that answers one ARP request of the client's (an announcement answers nobody); None: none in a moment."""
+    with world.socket_in("client", socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806)) as s:
+        s.bind(("eth0", 0x0806))
+        s.settimeout(0.3)
+        own, mine = s.getsockname()[4], socket.inet_aton(world.CLIENT)
+        s.send(b"\xff" * 6 + own + b"\x08\x06" + struct.pack("!HHBBH6s4s6s4s", 1, 0x0800, 6, 4, 1, own, mine, bytes(6), socket.inet_aton(address)))
+        try:
+            while True:
+                operation, mac, sender, _, target = struct.unpack("!H6s4s6s4s", s.recv(200)[20:42])
+                if (operation, socket.inet_ntoa(sender), target) == (2, address, mine):
+                    return mac.hex(":")
+        except TimeoutError:
+            return None
+
+
+def test_arp_ignore__set__trimtab_answers_in_place_of_the_kernel():
+    world.sysctl("ipv4/conf/all/arp_ignore", 2)
+    try:
+        with Cluster() as c:
+            c.serve_at("web", VIP)
+            c.until("the log names it", lambda: c.logged("net.ipv4.conf.all.arp_ignore is 2"))
+            assert c.until("ARP is answered", lambda: answers(VIP)) == mac_of("eth0")
+            assert tcp(VIP, 80)[0] in world.NODES
+            c.stop()
+            assert answers(VIP) is None  # the kernel does not
+    finally:
+        world.sysctl("ipv4/conf/all/arp_ignore", 0)
+
+
 def main():
     global PROGRAMS, SERVERS  # pylint: disable=global-statement
     PROGRAMS, chosen = sys.argv[1:3], sys.argv[3:]

@@ -535,6 +535,7 @@ static const struct {
     {"ipvs-look", tool_ipvs_look},
     {"ipvs-read", tool_ipvs_read},
     {"ipvs-services", tool_ipvs_services},
+    {"ipvs-traffic", tool_ipvs_traffic},
     {"ipvs-daemon", tool_ipvs_daemon},
     {"ipvs-daemons", tool_ipvs_daemons},
     {"kube-proxy", tool_kube_proxy},

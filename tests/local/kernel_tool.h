@@ -37,6 +37,7 @@ int tool_ipvs(struct tool *t);
 int tool_ipvs_look(struct tool *t);
 int tool_ipvs_read(struct tool *t);
 int tool_ipvs_services(struct tool *t);
+int tool_ipvs_traffic(struct tool *t);
 int tool_ipvs_daemon(struct tool *t);
 int tool_ipvs_daemons(struct tool *t);
 /* Command of kernel_tool_lost.c. */

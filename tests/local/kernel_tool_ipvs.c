@@ -108,6 +108,21 @@ int tool_ipvs_services(struct tool *t)
     return code;
 }
 
+/* Connections, bytes in and out of each virtual service. */
+int tool_ipvs_traffic(struct tool *t)
+{
+    struct local_ipvs_traffic *items = NULL;
+    size_t n = 0;
+    int code = t->k->ops->ipvs_traffic(t->k, t->a, &items, &n, &t->err);
+    for (size_t i = 0; i < n && code == ERR_OK; i++) {
+        char text[LOCAL_FRONTEND_TEXT_MAX];
+        local_frontend_text(&items[i].id, text);
+        printf("%s %llu %llu %llu\n", text, (unsigned long long)items[i].connections,
+               (unsigned long long)items[i].in_bytes, (unsigned long long)items[i].out_bytes);
+    }
+    return code;
+}
+
 /* start|stop master|backup INTERFACE ID */
 int tool_ipvs_daemon(struct tool *t)
 {

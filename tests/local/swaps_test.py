@@ -68,6 +68,11 @@ def test_pods_of_policy_local__move_to_another_node__no_connection_is_lost(c):
     swap(c, FIRST, lambda i: c.must("PUT", "/sim/pods/demo/web", {world.NODES[(i + 1) % 3]: 1}), swaps=20)
 
 
+def test_slots__move_to_another_map__no_connection_is_lost(c):
+    c.serve("web")
+    swap(c, FIRST, lambda i: c.edit("web", sessionAffinity=("ClientIP", "None")[i % 2]))
+
+
 def edit_ranges(c, address, ranges, **spec):
     wanted = RANGES_OF_ALL if CHOSEN.parts == 1 else 100
     c.serve("web", ports=[(53, world.UDP_PORT, "UDP")], **spec)
@@ -115,6 +120,6 @@ def takes(name):
     return CHOSEN.parts == 1 or names.index(name) == CHOSEN.turn % len(names)
 
 
-CHOSEN = sample.from_env(ci=5, quick=5)
+CHOSEN = sample.from_env(ci=6, quick=6)
 if __name__ == "__main__":
     sys.exit(main())

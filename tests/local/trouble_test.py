@@ -280,6 +280,12 @@ def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_
     c.remove("web")
 
 
+def test_check_config__service_stats_without_ipvs__says_what_counts(c):
+    done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}", "--local-service-stats"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "--local-service-stats counts Services in ipvs modes alone" in done.stdout + done.stderr, done
+
+
 def test_check_config__of_pools_that_overlap__names_both(c):
     with configured(c, 'pools:\n- {name: a, addresses: [192.0.2.48/29]}\n- {name: b, addresses: [192.0.2.52-192.0.2.60]}\n'):
         done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}"], capture_output=True,

@@ -24,7 +24,7 @@
 #define LEASE       LEASES "/cloud-controller-manager"
 #define PATIENCE_MS 180000 /* real time, for one thing to happen; it bounds a hang only */
 
-/* Somebody else has it, for an hour. */
+/* Another holder has it, for an hour. */
 #define HELD                                                                                       \
     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"        \
     "\"cloud-controller-manager\"},\"spec\":{\"holderIdentity\":\"other\","                        \

@@ -426,7 +426,7 @@ static void leases__answers_lost__the_holder_stays(void **state)
     world_stop(&w);
 }
 
-/* Somebody else's name in the lease, written past all rules: the holder stops as soon as
+/* Another holder's name in the lease, written past all rules: the holder stops as soon as
  * it sees it. */
 static void leases__taken_away__lost_at_the_next_renewal(void **state)
 {

@@ -241,6 +241,24 @@ static int nft_commit(struct local_kernel *k, const char *instance,
     return done(k, code, err);
 }
 
+/* No step: nothing changes, and a process that ends here ends between two transactions. */
+static int settle(struct local_kernel *k, struct err *err)
+{
+    fake(k)->settles++;
+    return fake(k)->settle_code == ERR_OK
+               ? ERR_OK
+               : err_set(err, fake(k)->settle_code, "packets under way are not waited for");
+}
+
+unsigned fake_kernel_settles(struct local_kernel *k, int code)
+{
+    unsigned n = fake(k)->settles;
+
+    fake(k)->settles = 0;
+    fake(k)->settle_code = code;
+    return n;
+}
+
 static int nft_list(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err)
@@ -545,6 +563,7 @@ static const struct local_kernel_ops ops = {
     .nft_list = nft_list,
     .nft_read = nft_read,
     .nft_remove = nft_remove,
+    .settle = settle,
     .links = links,
     .addrs = addrs,
     .addr_set = addr_set,
@@ -558,12 +577,14 @@ static const struct local_kernel_ops ops = {
     .probe_answer = probe_answer,
     .neighbours = fake_neighbours,
     .hear = fake_hear,
+    .respond = fake_respond,
     .ears = fake_ears,
     .connections_delete = fake_connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
     .ipvs_look = fake_ipvs_look,
     .ipvs_services = fake_ipvs_services,
+    .ipvs_traffic = fake_ipvs_traffic,
     .ipvs_read = fake_ipvs_read,
     .ipvs_change = fake_ipvs_change,
     .watch = fake_watch,

@@ -72,6 +72,9 @@ void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr,
                            const uint8_t mac[6]);
 /* A frame of another host that claims the address. */
 void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6]);
+/* A host asks where the address is; its requests that were answered so far. */
+void fake_kernel_ask(struct local_kernel *k, const struct ip_addr *addr);
+unsigned fake_kernel_answered(const struct local_kernel *k);
 /* An entry of connection tracking. */
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port);
@@ -82,11 +85,16 @@ void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
 /* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL:
  * it does not. */
 void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules);
-/* Somebody else changes IPVS; a change that the kernel refuses ends the test. */
+/* Another program changes IPVS; a change that the kernel refuses ends the test. */
 void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);
 /* Connections that a destination has now. */
+/* How often packets under way were waited for since the last call; and what that says from now on
+ * (an enum err_code). */
+unsigned fake_kernel_settles(struct local_kernel *k, int code);
 void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,
                         const struct ip_addr *dest, uint32_t n);
+/* IPVS has counted so much for the virtual service. */
+void fake_kernel_traffic(struct local_kernel *k, const struct local_ipvs_traffic *t);
 /* All of IPVS without a step: for invariants. */
 void fake_kernel_virtual(const struct local_kernel *k,
                          void (*each)(void *arg, const struct local_ipvs_list *l), void *arg);

@@ -45,6 +45,8 @@ struct fake_kernel {
     struct map *probed;           /* address → "" */
     struct map *announced;        /* address → count */
     struct local_heard claims[8]; /* of other hosts, not heard yet */
+    struct ip_addr asked;         /* for which a host asks; len 0: none does */
+    unsigned n_answered;
     size_t n_claims;
     struct fake_connection *connections;
     size_t n_connections;
@@ -60,6 +62,8 @@ struct fake_kernel {
     /* Changes by others, as watch() and heard() tell them. */
     bool watching, others;
     bool no_ctnetlink;
+    unsigned settles;
+    int settle_code;
     struct local_event *events;
     size_t n_events;
 };
@@ -75,6 +79,9 @@ int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighb
                     size_t *ret_n, struct err *err);
 int fake_hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
               size_t max, size_t *ret_n, struct err *err);
+int fake_respond(struct local_kernel *k, const struct local_link *link,
+                 bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                 struct err *err);
 size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max);
 int fake_routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                 struct err *err);

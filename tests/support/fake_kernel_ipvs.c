@@ -15,6 +15,7 @@ struct fake_service {
     struct local_ipvs_service s;
     struct local_ipvs_dest *dests; /* sorted */
     size_t n;
+    struct local_ipvs_traffic counted;
 };
 struct fake_ipvs {
     struct fake_service *services; /* sorted */
@@ -227,6 +228,29 @@ int fake_ipvs_read(struct local_kernel *k, struct arena *a, struct local_ipvs_li
     int code = step(k, err);
     code = code == ERR_OK ? read_one(fake_kernel_ipvs(k), a, ret, err) : code;
     return code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+}
+
+int fake_ipvs_traffic(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                      size_t *ret_n, struct err *err)
+{
+    const struct fake_ipvs *x = fake_kernel_ipvs(k);
+    int code = step(k, err);
+    code = code == ERR_OK ? look(x, err) : code;
+    *ret = ARENA_ARRAY(a, struct local_ipvs_traffic, x->n + 1);
+    *ret_n = code == ERR_OK ? x->n : 0;
+    for (size_t i = 0; i < *ret_n; i++) {
+        (*ret)[i] = x->services[x->n - 1 - i].counted; /* in no order */
+        (*ret)[i].id = x->services[x->n - 1 - i].s.id;
+    }
+    return code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+}
+
+void fake_kernel_traffic(struct local_kernel *k, const struct local_ipvs_traffic *t)
+{
+    struct fake_service *s = find(fake_kernel_ipvs(k), &t->id);
+    if (s != NULL) {
+        s->counted = *t;
+    }
 }
 
 /* Each change is a step. */

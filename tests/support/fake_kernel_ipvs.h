@@ -14,6 +14,8 @@ uint64_t fake_ipvs_requests(const struct fake_ipvs *x);
 int fake_ipvs_look(struct local_kernel *k, struct err *err);
 int fake_ipvs_services(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
                        size_t *ret_n, struct err *err);
+int fake_ipvs_traffic(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                      size_t *ret_n, struct err *err);
 int fake_ipvs_read(struct local_kernel *k, struct arena *a, struct local_ipvs_list *ret,
                    struct err *err);
 int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,

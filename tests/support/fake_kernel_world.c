@@ -190,6 +190,34 @@ int fake_hear(struct local_kernel *k, const struct local_link *link, struct loca
     return ERR_OK;
 }
 
+void fake_kernel_ask(struct local_kernel *k, const struct ip_addr *addr)
+{
+    fake(k)->asked = *addr;
+}
+
+unsigned fake_kernel_answered(const struct local_kernel *k)
+{
+    return fake(k)->n_answered;
+}
+
+int fake_respond(struct local_kernel *k, const struct local_link *link,
+                 bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                 struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+
+    (void)link;
+    (void)err;
+    if (mine == NULL) {
+        f->asked = (struct ip_addr){.len = 0};
+        return ERR_OK;
+    }
+    *ret_n = f->asked.len != 0 && mine(arg, &f->asked);
+    f->n_answered += *ret_n;
+    f->asked = (struct ip_addr){.len = 0};
+    return ERR_OK;
+}
+
 size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max)
 {
     (void)k;

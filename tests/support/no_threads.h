@@ -3,7 +3,7 @@
 #ifndef TRIMTAB_TESTS_SUPPORT_NO_THREADS_H
 #define TRIMTAB_TESTS_SUPPORT_NO_THREADS_H
 
-/* From now on pthread_create() without attributes returns EAGAIN, also for root, whom a limit of
+/* From now on pthread_create() without attributes returns EAGAIN, also for root, which a limit of
  * tasks does not bind.  Threads that run continue.  Under valgrind it returns EINVAL. */
 void no_threads_begin(void);
 /* Threads are given again.  Must follow each no_threads_begin(). */

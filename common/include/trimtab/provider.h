@@ -195,8 +195,9 @@ struct tt_plan_service {
     const char *const *left;
     uint32_t n_findings;
     uint32_t n_left;
-    /* Why the load balancer, once the plan is carried out, serves nobody: "no node takes part: …".
-     * NULL: it serves, or that is not known.  Of several plans of one call the last one counts. */
+    /* Why the load balancer, once the plan is carried out, serves no client: "no node takes part:
+     * …".  NULL: it serves, or that is not known.  Of several plans of one call the last one
+     * counts. */
     const char *serves_nobody;
 };
 struct tt_plan {

@@ -186,33 +186,6 @@ struct ks_node {
     bool to_be_deleted; /* has a taint with the key ToBeDeletedByClusterAutoscaler */
 };
 
-/* subsets[] of Endpoints. */
-struct ks_subset_address {
-    const char *ip;        /* as written */
-    const char *hostname;  /* "" when absent */
-    const char *node_name; /* NULL when absent */
-    const struct ks_ref *ref;
-};
-struct ks_subset_port {
-    const char *name;         /* "" for an unnamed one */
-    const char *protocol;     /* "TCP" when absent */
-    const char *app_protocol; /* NULL when absent */
-    int32_t port;
-};
-struct ks_subset {
-    const struct ks_subset_address *ready;     /* addresses */
-    const struct ks_subset_address *not_ready; /* notReadyAddresses */
-    const struct ks_subset_port *ports;
-    size_t n_ready;
-    size_t n_not_ready;
-    size_t n_ports;
-};
-struct ks_endpoints {
-    struct ks_meta meta;
-    const struct ks_subset *subsets;
-    size_t n_subsets;
-};
-
 /* Each reads one object of its kind from `o`.  ERR_INVALID, with the path below `where` ("" for
  * none), when a member that a rule asks for is of another type, a number out of its range, or a
  * list longer than its cap (endpoints of a slice:  20,000; everything else: 10,000).  Unknown

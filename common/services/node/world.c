@@ -51,29 +51,6 @@ static int compare_to_slice(const struct ks_meta *service, const struct ks_slice
     return order != 0 ? order : strcmp(service->name, ks_slice_service(slice, family));
 }
 
-const struct ks_port *ks_world_service(struct arena *a, const struct ks_node_config *config,
-                                       const struct ks_service *service,
-                                       const struct ks_slice *const *slices, size_t n_slices,
-                                       size_t *ret_n)
-{
-    struct service_ports s = {.service = service};
-    s.ports = ks_service_ports(a, service, config->family, &s.n);
-    *ret_n = s.n;
-    if (s.n == 0) {
-        return NULL;
-    }
-    size_t n_seen;
-    const struct ks_slice **seen = ks_slices_sorted(a, config->family, slices, n_slices, &n_seen);
-    size_t n = 0;
-    for (size_t i = 0; i < n_seen; i++) {
-        if (compare_to_slice(&service->meta, seen[i], config->family) == 0) {
-            seen[n++] = seen[i];
-        }
-    }
-    (void)attach(a, config, &s, seen, n, KS_ENDPOINTS_MAX);
-    return s.ports;
-}
-
 /* ---- all Services ---------------------------------------------------------------------------- */
 
 static int compare_services(const void *a, const void *b)

@@ -3,11 +3,10 @@
  *
  *     objects (decode/objects.h) ──▶ service ports ──▶ their endpoints ──▶ its lists ──▶ plan.h
  *
- * ks_world_make() does all of it once; ks_world_service() does one Service again, at the cost of
- * that Service.  Renderers (render/), the tracer (trace/) and explanations read what stands here
- * and in plan.h, so that they cannot disagree.  Immutable once made, all in the arena, but for
- * texts, references and Services, which it borrows from the objects: these must live as long.
- * Pure; blocks on nothing.
+ * ks_world_make() does all of it once.  Renderers (render/), the tracer (trace/) and explanations
+ * read what stands here and in plan.h, so that they cannot disagree.  Immutable once made, all in
+ * the arena, but for texts, references and Services, which it borrows from the objects: these must
+ * live as long.  Pure; blocks on nothing.
  * Source: kube-proxy 1.36, pkg/proxy (serviceport.go, endpointslicecache.go, topology.go). */
 #ifndef TRIMTAB_SERVICES_NODE_WORLD_H
 #define TRIMTAB_SERVICES_NODE_WORLD_H
@@ -153,12 +152,6 @@ struct ks_world {
 const struct ks_world *ks_world_make(struct arena *a, const struct ks_node_config *config,
                                      const struct ks_service *const *services, size_t n_services,
                                      const struct ks_slice *const *slices, size_t n_slices);
-/* The ports of one Service alone, with its own slices: what changes when the Service or a slice of
- * it does.  *ret_n ports, sorted; 0 when it does not exist in this family. */
-const struct ks_port *ks_world_service(struct arena *a, const struct ks_node_config *config,
-                                       const struct ks_service *service,
-                                       const struct ks_slice *const *slices, size_t n_slices,
-                                       size_t *ret_n);
 
 /* True when packets from outside the cluster, and from other pods, find an endpoint behind a
  * destination that is not the cluster IP. */

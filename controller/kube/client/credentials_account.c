@@ -37,7 +37,7 @@ static int path_of(const struct account *x, struct arena *a, const char *name, c
     return kube_path(a, "v1", x->args.ns, "serviceaccounts", name, sub, ret, err);
 }
 
-/* Somebody else may make it at the same time. */
+/* Another client may make it at the same time. */
 static int ensure_account(const struct account *x, struct arena *a, struct cancel *cancel,
                           struct err *err)
 {

@@ -12,7 +12,8 @@ static bool says(const struct err *why, const char *words)
     return strstr(why->message, words) != NULL;
 }
 
-/* The members of a kubeconfig's cluster that decide whom we trust, or the one file of a pod. */
+/* The members of a kubeconfig's cluster that decide which server we trust, or the one file of a
+ * pod. */
 static void advise_on_ca(struct str_buf *b, const struct kube_config *c)
 {
     if (!str_is_empty(c->ca_path)) {

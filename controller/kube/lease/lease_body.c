@@ -42,7 +42,7 @@ static void add_time(struct json_object *spec, const char *name, int64_t wall_us
     }
 }
 
-/* Nobody as holder is left out, as client-go does when it lets go. */
+/* An empty holder is left out, as client-go does when it releases. */
 static struct json_object *spec_of(const struct lease_record *r)
 {
     struct json_object *spec = json_object_new_object();

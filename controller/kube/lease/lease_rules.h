@@ -9,7 +9,7 @@
  *                                         └─fails─▶ GET
  *     GET ──absent──▶ CREATE ──ok──▶ END, leads          GET ──fails──▶ END
  *      └──held by another, not yet run out──▶ END
- *      └──ours, nobody's, or run out──▶ UPDATE ──ok──▶ END, leads
+ *      └──ours, without holder, or run out──▶ UPDATE ──ok──▶ END, leads
  *
  * Times in a record are the writer's and are never compared with our clock: a lease has run out
  * when this process saw no change of it for as long as the record says (monotonic time).  So clocks
@@ -91,7 +91,7 @@ void lease_try_failed(struct lease_try *t);
 
 /* Is this process the holder, as far as it knows? */
 bool lease_is_ours(const struct lease_view *view, const struct lease_terms *terms);
-/* Somebody else's name is in it, as far as is known. */
+/* Another holder's name is in it, as far as is known. */
 bool lease_is_others(const struct lease_view *view, const struct lease_terms *terms);
 /* The record that releases a lease: no holder, valid for a second; `held` is the last written
  * record. */

@@ -13,9 +13,10 @@
 #include "controller/kube/model/words.h"
 
 #define ALIGN       ((size_t)8)
-#define FIRST_TEXTS 64u
+#define FIRST_TEXTS 32u
 #define FIRST_ASKED ((size_t)96)
 #define NO_TEXT     UINT32_MAX
+#define SHARED      UINT32_C(0x80000000)
 
 struct pack_text {
     const char *text; /* borrowed from the first run's source */
@@ -25,8 +26,8 @@ struct pack_text {
 };
 /* Input of one call of pack_text() or pack_word(). */
 struct pack_asked {
-    const char *shared; /* the word of words.h, or NULL */
-    uint32_t text;      /* else an index, or NO_TEXT for a NULL */
+    /* An index of a text; with SHARED: the place of a word of words.h; NO_TEXT for a NULL */
+    uint32_t text;
 };
 
 void pack_init(struct pack *p, struct arena *a)
@@ -97,8 +98,11 @@ static const char *second_run(struct pack *p)
 {
     assert(p->next_asked < p->n_asked);
     const struct pack_asked *is = &p->asked[p->next_asked++];
-    if (is->shared != NULL || is->text == NO_TEXT) {
-        return is->shared;
+    if (is->text == NO_TEXT) {
+        return NULL;
+    }
+    if ((is->text & SHARED) != 0) {
+        return kube_word_at(is->text & ~SHARED);
     }
     return p->block + p->text_at + p->texts[is->text].offset;
 }
@@ -108,8 +112,13 @@ static const char *first_run(struct pack *p, const char *s, bool as_word)
     struct pack_asked is = {.text = NO_TEXT};
     if (s != NULL) {
         size_t len = strlen(s);
-        is.shared = as_word ? kube_word(s) : NULL;
-        is.text = is.shared != NULL ? NO_TEXT : find_or_add(p, s, len);
+        const char *word = as_word ? kube_word_n(s, len) : NULL;
+        if (word != NULL && kube_word_place(word, &is.text)) {
+            s = word;
+            is.text |= SHARED;
+        } else {
+            is.text = find_or_add(p, s, len);
+        }
     }
     if (p->n_asked == p->cap_asked) {
         struct pack_asked *asked = ARENA_ARRAY(p->arena, struct pack_asked, p->cap_asked * 2);
@@ -118,7 +127,7 @@ static const char *first_run(struct pack *p, const char *s, bool as_word)
         p->cap_asked *= 2;
     }
     p->asked[p->n_asked++] = is;
-    return is.shared != NULL ? is.shared : s;
+    return s;
 }
 
 const char *pack_text(struct pack *p, const char *s)

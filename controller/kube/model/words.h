@@ -9,12 +9,14 @@
 #define TRIMTAB_KUBE_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The shared copy of `s`, which is not NULL; the same one for equal texts, forever.  NULL when it
  * has none and cannot get one: too long (above 127 bytes), or no room; then that stays so.  Never
  * blocks for long. */
 const char *kube_word(const char *s);
+const char *kube_word_n(const char *s, size_t len); /* with its length, as strlen() has it */
 /* Whether `s` is such a shared copy; then a number below 32,768 that stands for it. */
 bool kube_word_place(const char *s, uint32_t *ret);
 const char *kube_word_at(uint32_t place);

@@ -3,8 +3,8 @@
  * retries and delays.
  *
  * A call is a small state machine that is asked for its next request until it is done, so that the
- * same one serves a read (a job of common/net/http.h) and an operation of a plan (lb_op_run).  What
- * is done here, for everybody: form encoding, SigV4 with credentials of aws_auth.h, the
+ * same one serves a read (a job of common/net/http.h) and an operation of a plan (lb_op_run).  Done
+ * here, for every caller: form encoding, SigV4 with credentials of aws_auth.h, the
  * cross-request delay (2.10), attempts and back-off (2.9), a clock that is off (2.8), credentials
  * that expired (2.2), error codes (3.3), paging (3.4), caps on bodies.  Errors: err->reason is AWS'
  * code ("DependencyViolation"), the message has AWS' text, the action, what it was about and the
@@ -57,7 +57,7 @@ struct aws_call {
     const struct aws_pair *pairs;
     size_t n_pairs;
     bool mutates;
-    bool background;       /* a read for which nobody waits: others pass it (tt_call.background) */
+    bool background;       /* a read without a waiting user: others pass it (tt_call.background) */
     struct cancel *cancel; /* of a program that brings credentials; may be NULL */
     /* Told of each page (NextToken, Marker), the last one included; false: enough (err may be set).
      * NULL: there are no pages, or only the first one counts. */

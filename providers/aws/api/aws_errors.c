@@ -42,7 +42,7 @@ static const struct {
     {NULL, "InvalidPermission.Duplicate", ERR_CONFLICT},
     {NULL, "InvalidPermission.NotFound", ERR_CONFLICT},
     {NULL, "ConcurrentTagAccess", ERR_CONFLICT},
-    /* what somebody else can make, or has made a moment ago: no fault of the Service's text */
+    /* another program can make it, or made it a moment ago: no fault of the Service's text */
     {NULL, "CertificateNotFound", ERR_TRANSIENT},
     {NULL, "SubnetNotFound", ERR_TRANSIENT},
     {NULL, "AllocationIdNotFound", ERR_TRANSIENT},

@@ -81,7 +81,7 @@ static int use_web_identity(struct resolver *r, const char *origin, const char *
     return ERR_OK;
 }
 
-/* Over plain http only to this machine and its link: whoever answers there gets to know who we are,
+/* Over plain http only to this machine and its link: the server there learns who we are,
  * and hands out keys. */
 static bool host_is_near(const char *host)
 {

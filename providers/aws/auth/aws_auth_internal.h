@@ -3,7 +3,7 @@
  * aws_auth_fetch.c (getting them) and its sources aws_auth_sts.c and aws_auth_local.c.
  *
  * A chain is a list of stages: first one that has keys, then any number of roles that are assumed
- * with the keys of the stage before.  Nobody else includes it. */
+ * with the keys of the stage before.  No other file includes it. */
 #ifndef TRIMTAB_AWS_AUTH_INTERNAL_H
 #define TRIMTAB_AWS_AUTH_INTERNAL_H
 

@@ -31,8 +31,8 @@ struct aws_imds_config {
     const char *base; /* aws_endpoint_imds(); copied */
     const struct aws_env *env;
     struct clock *clock;
-    /* Told when reads begin to go without a token, which operators want to know: `lost`, because
-     * nobody answers the PUT (a hop limit of 1 in front of a container), else because the service
+    /* Called when reads begin to go without a token, which operators want to know: `lost`, because
+     * the PUT is not answered (a hop limit of 1 in front of a container), else because the service
      * knows none.  NULL: nothing is logged. */
     void (*on_without)(void *arg, bool lost);
     void *arg;

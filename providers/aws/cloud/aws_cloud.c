@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_cloud.c: documents by question and age, one reader for each question; see aws_cloud.h.
  *
- * Who asks claims all questions that nobody is reading, reads them side by side, and only then
- * waits for those that others read; so nobody who is waited for waits himself.  When a reader
- * fails, who waited looks again and reads. */
+ * A caller claims all questions that are not being read, reads them side by side, and only then
+ * waits for those that others read; so no reader that others wait for waits itself.  When a reader
+ * fails, its waiters look again and read. */
 #include "common/base/str.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
 
 #include <stdlib.h>
 
-#define KEEP_LIST_MS  900000 /* longer than anybody asks for */
+#define KEEP_LIST_MS  900000 /* longer than any caller asks for */
 #define KEEP_THING_MS 60000  /* a thousand Services have some five thousand of them; likewise */
 #define KEEP_BYTES                                                                                 \
     8192 /* of a thing: thousands of targets of each of a thousand groups are not kept */
@@ -17,7 +17,7 @@
 
 struct entry {
     struct aws_document *doc; /* a reference, or NULL */
-    bool busy;                /* somebody reads it */
+    bool busy;                /* a caller reads it */
     bool spoilt;              /* dropped since that reading began */
     int64_t began_ms;
     uint64_t began_seq;

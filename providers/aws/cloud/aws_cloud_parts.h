@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_cloud_parts.h: what the files of the reading layer know of each other; nobody else includes
+/* aws_cloud_parts.h: what the files of the reading layer know of each other; no other file includes
  * it.
  *
  *     aws_question.c    how each kind is asked for
@@ -9,7 +9,7 @@
  *     aws_instances.c   keeps instances by id
  *     aws_state.c       a saved state in place of the cloud
  *
- * One lock guards what is kept; it is never held while somebody reads. */
+ * One lock guards what is kept; it is never held during a read. */
 #ifndef TRIMTAB_AWS_CLOUD_PARTS_H
 #define TRIMTAB_AWS_CLOUD_PARTS_H
 

@@ -15,7 +15,7 @@
 
 /* ---- texts and numbers ----------------------------------------------------------------------- */
 
-/* The arena's address: nobody outside knows which texts collide. */
+/* The arena's address: no peer knows which texts collide. */
 static uint64_t seed_of(const struct aws_decode *d)
 {
     return (uint64_t)(uintptr_t)d->a;

@@ -199,7 +199,7 @@ static struct aws_texts unknown_ids(const struct asking *s) _requires_(s->c->loc
     return (struct aws_texts){items, n};
 }
 
-/* True: nobody else reads; this caller does, what *ret says (n 0: nothing). */
+/* True: no other caller reads; this one does, what *ret says (n 0: nothing). */
 static bool look(struct asking *s, struct aws_texts *ret, uint64_t *ret_seq)
 {
     int hook = cancel_hook(s->cancel, aws_cloud_wake, s->c);

@@ -3,7 +3,7 @@
  * aws-load-balancer-controller knows.
  *
  * The provider's page is printed from these tables, and a test holds it to them.  They also tell
- * annotations that do nothing: a name that nobody knows (with the nearest one that somebody does),
+ * annotations that do nothing: an unknown name (with the nearest known one),
  * one of the other controller, one of the other kind.  Rows stand in the order of docs/spec/aws.md
  * 8.2 and 8.3.  Pure. */
 #include "providers/aws/model/aws_annotations.h"

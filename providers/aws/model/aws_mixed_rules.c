@@ -3,9 +3,10 @@
  *
  * AWS has one listener on a port of a balancer.  A port number that the Service has for both
  * protocols is served by a listener, and a target group, of TCP_UDP, which sends both to one node
- * port: Kubernetes gives both the same unless somebody chose others.  Ports of different numbers do
- * not meet.  Without the option, or on a classic load balancer, mixing is refused as upstream does.
- * Source: docs/spec/aws.md 5.1, 12 row 11, 13 row 33.  Part of aws_service_rules.h.  Pure. */
+ * port: Kubernetes gives both the same unless the Service names others.  Ports of different
+ * numbers do not meet.  Without the option, or on a classic load balancer, mixing is refused as
+ * upstream does.  Source: docs/spec/aws.md 5.1, 12 row 11, 13 row 33.  Part of
+ * aws_service_rules.h.  Pure. */
 #include "common/base/str.h"
 #include "providers/aws/model/aws_service_rules.h"
 

@@ -42,8 +42,8 @@ bool aws_tags_are_cluster(const struct aws_naming *n,
 bool aws_tags_are_owned(const struct aws_naming *n,
                         const struct aws_tags *tags); /* hasClusterTagOwned */
 /* Was the security group made for the Service?  It bears its name, and is owned by the cluster; or
- * somebody took off the tags of clusters, and it has the description that it was made with, which
- * nobody can change. */
+ * the tags of clusters were taken off, and it has the description that it was made with, which
+ * cannot be changed. */
 bool aws_group_is_own(const struct aws_naming *n, const struct aws_service *s,
                       const struct aws_group *g);
 bool aws_tags_are_foreign(const struct aws_naming *n,
@@ -97,8 +97,8 @@ struct aws_target_diff {
 };
 /* `instances`: ids, may repeat. */
 /* A balancer that is not the Service's and forwards to the group; NULL: none does.  `nlb` is the
- * ARN of the Service's, NULL if it has none.  One of its name that the group still tells of is not
- * somebody else's: it has been deleted (10.4 row 5). */
+ * ARN of the Service's, NULL if it has none.  One of its name that the group still names is not
+ * another program's: it has been deleted (10.4 row 5). */
 const char *aws_target_group_other_user(const struct aws_target_group *g, const char *nlb,
                                         const char *lb_name);
 struct aws_target_diff aws_targets_diff(struct arena *a, struct aws_texts instances, int32_t port,
@@ -173,10 +173,10 @@ struct aws_nlb_node_want {
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
     /* Not NULL: exactly these traffic rules are wanted, whatever ports and ranges say. */
     const struct aws_rules *stand;
-    /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for
-     * probes that have become superfluous, or rules of balancers that are gone (13 rows 1, 24).
-     * ICMP rules are made right all the same. */
-    bool as_upstream;
+    /* The group was only taken over, and no repairs are asked for: where upstream would change no
+     * traffic rule of it, rules for probes that have become superfluous and rules of balancers that
+     * are gone stay (13 rows 1, 24).  ICMP rules are put right all the same. */
+    bool keeps_superfluous;
 };
 /* Changes of one node group: `wanted` when instances of the Service are in it.  Descriptions do not
  * tell rules apart; rules with other descriptions, but those in `left`, are never revoked.

@@ -101,7 +101,7 @@ static int check_spec(const struct tt_service *s, struct err *err)
     return ERR_OK;
 }
 
-/* Ranges times ports is the number of rules in a security group: nobody may fill our
+/* Ranges times ports is the number of rules in a security group: no Service may fill our
  * memory with them. */
 static int check_rules(const struct aws_service *out, struct err *err)
 {
@@ -333,7 +333,7 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     out->ports = aws_service_ports(a, s, out->kind, &out->n_ports);
     out->local = str_eq(s->external_traffic_policy, "Local");
     read_annotations(a, out);
-    (void)check(a, naming, out, &out->err); /* kept in the Service: whoever builds it tells */
+    (void)check(a, naming, out, &out->err); /* kept in the Service: its caller reports it */
     find(a, naming, out);
     return out;
 }

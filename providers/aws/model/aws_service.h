@@ -4,7 +4,7 @@
  *
  * Reading never fails: what is wrong with a Service is kept as the first error in upstream's order
  * (4.1), because a Service that goes is cleaned up whatever it says, and a Service of another
- * controller is nobody's error here.  The two desired states need facts (instances, subnets) beside
+ * controller is not an error here.  The two desired states need facts (instances, subnets) beside
  * it: aws_desired.h.
  * Source: docs/spec/aws.md 4.1 to 4.5, 5.1, 5.2, 8. */
 #ifndef TRIMTAB_AWS_SERVICE_H

@@ -197,7 +197,7 @@ bool aws_tags_are_foreign(const struct aws_naming *n, const struct aws_tags *tag
 
 /* ---- repair, own id -------------------------------------------------------------------------- */
 
-/* Absent and empty ones are to be fixed; another value is somebody else's. */
+/* Absent and empty ones are to be fixed; another value is another program's. */
 static int check_tag(const struct aws_tags *tags, const struct aws_tag *want, bool *ret_missing,
                      struct err *err)
 {
@@ -220,8 +220,8 @@ static int check_tag(const struct aws_tags *tags, const struct aws_tag *want, bo
 int aws_tags_repair(struct arena *a, const struct aws_naming *n, const struct aws_tags *tags,
                     struct aws_tags *ret, struct err *err)
 {
-    const struct aws_service nobody = {0};
-    struct aws_tags want = with_cluster(a, n, &nobody, false);
+    const struct aws_service none = {0};
+    struct aws_tags want = with_cluster(a, n, &none, false);
     bool missing = false;
     int rc = ERR_OK;
     for (size_t i = 0; i < want.n && rc == ERR_OK; i++) {

@@ -37,7 +37,7 @@ int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws
 /* The same from bytes as they arrive, for long lists: the elements at `path` (from the root's
  * children: "subnetSet/item") are handed to fn() one by one, in order, and are gone when it
  * returns; *ret is the tree without them, and without what stands beside them inside the list.
- * Items come before it is known that the document is whole, so whoever takes them must be able to
+ * Items come before it is known that the document is whole, so their receiver must be able to
  * forget them again.  fn() may end it by a code other than ERR_OK.  _new(): nothing is read yet,
  * the tree is in `a`, which must outlive the stream; free it. */
 struct aws_xml_stream;

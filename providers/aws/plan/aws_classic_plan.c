@@ -279,7 +279,7 @@ static void plan_listeners(struct aws_classic_run *r)
         aws_draft_op(p, d)->part = "listeners";
         if (cleared >= 0) {
             struct lb_op *op = aws_draft_op(p, d);
-            op->finally = LB_FINALLY_ALWAYS;
+            op->finally = LB_FINALLY_IN_PLACE;
             op->only_if_op = cleared;
             op->only_if = LB_DONE | LB_TOLERATED;
             listeners_undo(r, cleared, d);
@@ -363,7 +363,7 @@ static void apply_groups(struct aws_classic_run *r, enum aws_phase phase, const 
 }
 
 /* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE,
- * BALANCE).  A group of somebody else that nodes let in stays on the balancer until those rules
+ * BALANCE).  Another program's group that nodes let in stays on the balancer until those rules
  * have gone: nothing else tells the next sync, should this one stop, that they are the
  * controller's.  So does each group whose rules are exchanged (aws_planning.exchange). */
 static void plan_groups(struct aws_classic_run *r, struct lb_value own)

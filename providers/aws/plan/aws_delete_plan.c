@@ -99,8 +99,8 @@ static bool is_named(const struct aws_texts *t, const char *id)
 }
 
 /* Groups by which a classic balancer of the Service reaches nodes, as far as they are not ours and
- * nobody else needs them: that of the balancer, and, as an update may have stopped half-way, that
- * which it was to have, and those on it that the Service no longer names. */
+ * no other Service needs them: that of the balancer, and, as an update may have stopped half-way,
+ * that which it was to have, and those on it that the Service no longer names. */
 static struct str_set main_groups(struct aws_planning *p, const struct str_set *own)
 {
     const struct aws_service *s = p->service;

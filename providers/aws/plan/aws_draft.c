@@ -24,6 +24,7 @@ struct aws_draft {
     enum aws_api api;
     const char *action;
     enum aws_isolate isolate;
+    struct aws_rules rules;
     struct aws_param *params;
     size_t n_params, cap_params;
     struct aws_output *outputs;
@@ -232,6 +233,7 @@ void aws_draft_rules(struct aws_planning *p, int draft, const struct aws_rules *
     size_t permission = 0;
     size_t sources[AWS_PEER_PREFIX_LIST + 1] = {0};
     const char *prefix = NULL;
+    draft_of(p, draft)->rules = *rules;
     for (size_t i = 0; i < rules->n; i++) {
         const struct aws_rule *rule = &rules->items[i];
         if (i == 0 || !shares_permission(rule, &rules->items[i - 1])) {
@@ -261,6 +263,7 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
         .outputs = d->outputs,
         .n_outputs = d->n_outputs,
         .isolate = d->isolate,
+        .rules = d->rules,
     };
     return w;
 }
@@ -319,6 +322,7 @@ static void complete(void *arg, struct lb_draft *draft)
         op->arg = write_of(p, d);
         op->calls = 1;
         op->critical = p->critical >= 0 && p->critical == handle;
+        op->tidies = draft->phase >= AWS_PHASE_LEAVE;
     }
 }
 
@@ -330,7 +334,6 @@ static void placed(void *arg, struct lb_draft *draft)
             .op = draft->at,
             .phase = (enum aws_phase)draft->phase,
             .write = draft->op.arg,
-            .finally = draft->op.finally != LB_FINALLY_NO,
         };
     }
 }

@@ -4,13 +4,13 @@
  *
  * New rules come first and old ones leave last, so that every client that both let in is served all
  * the time.  A group takes 60 rules of each family by default.  Where old and new together are
- * more, or AWS says that they are, rules leave first that serve nobody any more.  Rules that serve
- * leave first only when nothing else can: the plan announces the interruption, and the driver puts
- * them back when AWS refuses the new ones.  What does not fit even then is refused by AWS and costs
- * nothing of what is there.  Nor do rules that serve leave for what was refused a while ago
- * (aws_planning.spares): AWS is asked whether there is room by now.  Part of aws_groups_plan.h.
- * Pure. Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas"
- * in the VPC user guide. */
+ * more, or AWS says that they are, rules leave first that serve no client any more.  Rules that
+ * serve leave first only when nothing else can: the plan announces the interruption, and the
+ * driver puts them back when AWS refuses the new ones.  What does not fit even then is refused by
+ * AWS and costs nothing of what is there.  Nor do rules that serve leave for what was refused a
+ * while ago (aws_planning.spares): AWS is asked whether there is room by now.  Part of
+ * aws_groups_plan.h.  Pure. Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and
+ * "Amazon VPC quotas" in the VPC user guide. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/ip.h"
@@ -122,7 +122,7 @@ struct aws_rules aws_rules_serving(struct arena *a, const struct aws_rules *actu
 /* Which rules leave before others come. */
 enum first {
     NONE_FIRST = 0,
-    IDLE_FIRST, /* those that serve nobody */
+    IDLE_FIRST, /* those that serve no client */
     ALL_FIRST,
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_groups_plan.c: security groups that are the load balancer's own: made, filled, and deleted
- * when nobody uses them.
+ * when nothing uses them.
  *
  * A group is ours by its derived name in our VPC; to delete it, its cluster tag must say "owned",
  * too, because deleting the wrong one cuts traffic of things that have nothing to do with
- * Kubernetes (docs/spec/aws.md 7.3, FIX 18).  A group that somebody named in an annotation or in
- * the configuration is theirs from then on, whatever its name.  A deletion that AWS refuses because
- * interfaces of the balancer still hold the group ends as ERR_IN_USE: the Service comes back in a
- * few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
+ * Kubernetes (docs/spec/aws.md 7.3, FIX 18).  A group that an annotation or the
+ * configuration names is the user's from then on, whatever its name.  A deletion that AWS refuses
+ * because interfaces of the balancer still hold the group ends as ERR_IN_USE: the Service comes
+ * back in a few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/str.h"
@@ -121,7 +121,7 @@ struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g
     return (struct aws_rules){.items = items, .n = n};
 }
 
-/* As aws_names.c makes them: what somebody else writes behind the same words is his. */
+/* As aws_names.c makes them: other texts behind the same words are another program's. */
 static bool is_balancer_name(const char *text)
 {
     return text[0] == 'a' && strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;

@@ -22,9 +22,9 @@ const char *aws_group_text(struct arena *a, const struct aws_group *g);
 
 /* Rules that come to a group and rules that leave it: one Authorize at most, and one Revoke or two.
  * Rules are let in first (MAKE) and shut out at the very end (LEAVE).  Where the group has no room
- * for both, the rules that serve nobody any more go first (CLEAR); the others only if that is not
- * enough.  Then the plan announces the interruption, and they are put back when AWS refuses the new
- * ones. (aws_group_change_plan.c) */
+ * for both, the rules that serve no client any more go first (CLEAR); the others only if that is
+ * not enough.  Then the plan announces the interruption, and they are put back when AWS refuses
+ * the new ones. (aws_group_change_plan.c) */
 struct aws_group_change {
     const struct aws_group *group;
     struct aws_rule_diff diff;
@@ -51,8 +51,8 @@ int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize
                     const char *why);
 
 /* Rules of `g` of the form that the controller writes for classic balancers (all traffic from one
- * group), from one of `sources`.  A group's rule about itself is nobody's.  With `described` also
- * those that carry a description, which the controller never writes. */
+ * group), from one of `sources`.  A group's rule about itself belongs to no balancer.  With
+ * `described` also those that carry a description, which the controller never writes. */
 struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g,
                                       const struct str_set *sources, bool described);
 /* Descriptions in `g` of rules of balancers that no Service has: the last Service to need such a
@@ -82,7 +82,7 @@ void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, b
  * first, then by id. */
 struct aws_texts aws_main_group_order(const struct aws_planning *p, const struct aws_texts *groups);
 /* Groups of a standing classic balancer that it will not have, and that are neither ours to delete
- * nor anybody's whom this controller knows: rules about them go. */
+ * nor used by a Service that this controller knows: rules about them go. */
 struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
                                           const struct aws_classic_want *want, struct lb_value own);
 /* Has a group of nodes such a rule about `id`? */

@@ -5,9 +5,9 @@
  * A ModifyListener says only what changes: members that are absent stay as they are.  A listener
  * goes from TCP to TLS and back in place.  To and from UDP it cannot, and a port has one listener,
  * so the old one is deleted when the new target group is made (BALANCE), and the port answers
- * nobody until the new listener is there (FILL); the plan says so.  A policy that the Service does
- * not name is AWS' affair and not compared, nor is one on a listener without TLS (moto answers one
- * there).  Pure.  Source: docs/spec/aws.md 5.5; 10.4 rows 3, 4, 31a; 13 rows 6, 9. */
+ * no client until the new listener is there (FILL); the plan says so.  A policy that the Service
+ * does not name is AWS' affair and not compared, nor is one on a listener without TLS (moto
+ * answers one there).  Pure.  Source: docs/spec/aws.md 5.5; 10.4 rows 3, 4, 31a; 13 rows 6, 9. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"

@@ -3,7 +3,7 @@
  * and target groups: NLBTags of [Trimtab].
  *
  * As with a classic load balancer, what the annotation names is added or set, and nothing is taken
- * away: whose a tag is that it no longer names, nobody can tell.  Keys of the controller's own keep
+ * away: the owner of a tag that it no longer names is unknown.  Keys of the controller's own keep
  * their values.  A listener or target group that lacks the cluster's tag was made by hand and is
  * left alone.  Upstream sets tags at creation only.  Pure.  Source: docs/spec/aws.md 4.5, 12
  * row 4, 13 row 31. */

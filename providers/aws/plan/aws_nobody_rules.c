@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nobody_rules.c: whether the security groups that a Service names let anybody in.
+/* aws_nobody_rules.c: whether the security groups that a Service names let any client in.
  *
- * The rules of such groups are somebody else's: a group without a rule for the ports makes a load
- * balancer that looks well and answers nobody.  An NLB passes the addresses of its clients on, and
- * nodes let in the Service's source ranges (and, for probes, the subnets): clients whom the group
- * lets in have to be among these, too.  Groups that were not read say nothing.  Part
+ * The rules of such groups are not ours: a group without a rule for the ports makes a load
+ * balancer that looks well and answers no client.  An NLB passes the addresses of its clients on,
+ * and nodes let in the Service's source ranges (and, for probes, the subnets): clients that the
+ * group lets in have to be among these, too.  Groups that were not read say nothing.  Part
  * of aws_plan.h. Pure. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
@@ -41,7 +41,7 @@ static bool nodes_let_in(const struct aws_planning *p, const char *cidr)
     return all;
 }
 
-/* The load balancer has IPv4 addresses: a range of IPv6 lets nobody in. */
+/* The load balancer has IPv4 addresses: a range of IPv6 lets no client in. */
 static bool lets_in(const struct aws_planning *p, const struct aws_rule *r,
                     const struct aws_service_port *port)
 {

@@ -2,7 +2,7 @@
 /* aws_node_groups_plan.c: rules in the security groups of nodes, so that a load balancer reaches
  * them.
  *
- * These groups are everybody's: each Service of the cluster has rules in them, and people have
+ * These groups are shared: each Service of the cluster has rules in them, and people have
  * theirs.  A Service's planner touches only rules that it can prove to be its own: for a classic
  * balancer the one rule "all traffic from its main group", for an NLB rules with the balancer's
  * name in the description.  What other Services need stays even so: `other_mains` (several classic
@@ -219,7 +219,7 @@ static struct lb_value main_group(const struct aws_planning *p, const struct aws
     return ordered.n > 0 ? LB_VALUE(ordered.items[0]) : LB_VALUE(NULL);
 }
 
-/* Those of the balancer's groups that it will not have: ours to delete, or nobody's. */
+/* Those of the balancer's groups that it will not have: ours to delete, or without owner. */
 static struct str_set groups_that_leave(const struct aws_planning *p,
                                         const struct aws_classic_want *want, struct lb_value own)
 {
@@ -436,7 +436,7 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
         .n_ports = want->n_ports,
         .mixed = p->naming->options.mixed_protocols,
         .health_port = want->health.port,
-        .as_upstream = !p->repairs,
+        .keeps_superfluous = !p->repairs,
     };
     int rc = subnet_cidrs(p, want, &w.subnet_cidrs, err);
     return rc == ERR_OK ? plan_nlb_groups(p, &w, &want->instances, err) : rc;
@@ -472,6 +472,7 @@ int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
         return ERR_OK;
     }
     struct aws_rules stand = rules_that_stand(p, lb_name);
-    const struct aws_nlb_node_want w = {.lb_name = lb_name, .stand = &stand, .as_upstream = true};
+    const struct aws_nlb_node_want w = {
+        .lb_name = lb_name, .stand = &stand, .keeps_superfluous = true};
     return plan_nlb_groups(p, &w, &instances, err);
 }

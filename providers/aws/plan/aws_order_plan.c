@@ -11,6 +11,7 @@
  *     targets that join                  rules that let traffic reach them; targets of the group
  *                                        that leave first
  *     a health check that changes        rules that let probes reach targets
+ *     a classic balancer's check         rules that let probes reach targets; the balancer
  *     a listener that is made            the one of its port, or that makes room; rules
  *     a listener that changes            its target group is filled and checked as it should be;
  *                                        rules
@@ -25,8 +26,8 @@
  *
  * What an operation is not listed for waits for all earlier phases, and every operation for those
  * whose values it sends.  Deleting a balancer is critical, which makes it a barrier.
- * Where a classic listener is made again, which is tried although something else failed, phases
- * decide alone.
+ * A classic listener that is made again comes as soon as the former one has gone and rules have
+ * come, also when those were refused.
  * Source: docs/spec/aws.md 4.6, 5.3 to 5.11, 7.3; docs/adr/0037.  Pure. */
 #include "providers/aws/plan/aws_order_plan.h"
 
@@ -55,7 +56,8 @@
     0x4000u /* attributes, tags, policies that are defined: nothing else hangs on them */
 #define BALANCER_GROUPS 0x8000u
 #define BALANCER_ZONES  0x10000u
-#define ALL             0x1ffffu
+#define CHECK           0x20000u /* of a classic balancer */
+#define ALL             0x3ffffu
 
 static const struct part {
     const char *action;
@@ -69,6 +71,7 @@ static const struct part {
     {"CreateTargetGroup", TARGET_GROUP},
     {"ModifyTargetGroup", TARGET_SET},
     {"ModifyTargetGroupAttributes", TARGET_SET},
+    {"ConfigureHealthCheck", CHECK},
     {"DeleteTargetGroup", TARGET_GOES},
     {"RegisterTargets", JOIN},
     {"RegisterInstancesWithLoadBalancer", JOIN},
@@ -116,6 +119,8 @@ static unsigned waits_for(unsigned role, enum aws_phase phase)
         return LISTENER | LISTENER_SET | LISTENER_GOES;
     case TARGET_SET:
         return RULES_COME;
+    case CHECK:
+        return RULES_COME | BALANCER;
     case JOIN:
         return RULES_COME | BALANCER;
     case LEAVE:
@@ -224,9 +229,6 @@ void aws_order_steps(struct lb_plan *plan, struct arena *a, const struct aws_ste
     unsigned *roles = ARENA_ARRAY(a, unsigned, n + 1);
     const struct order o = {.plan = plan, .steps = steps, .roles = roles};
     for (size_t i = 0; i < n; i++) {
-        if (steps[i].finally) {
-            return;
-        }
         roles[i] = role_of(&steps[i]);
     }
     for (size_t i = 0; i < n; i++) {

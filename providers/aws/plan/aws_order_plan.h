@@ -11,10 +11,8 @@ struct aws_step {
     int op; /* index in the plan */
     enum aws_phase phase;
     const struct aws_write *write; /* its references are indexes of the plan */
-    bool finally;                  /* runs although others have failed */
 };
-/* Names what each step waits for (lb_plan_after()).  Plans with a step that runs after a failure
- * stay plans of phases. */
+/* Names what each step waits for (lb_plan_after()). */
 void aws_order_steps(struct lb_plan *plan, struct arena *a, const struct aws_step *steps, size_t n);
 
 #endif

@@ -19,7 +19,7 @@
  *     FILL     listeners, targets, attributes, rules of the balancer's own group
  *     SWITCH   listeners go over to target groups that are filled now; what only then may change
  *     DROP     listeners, balancers, targets and instances that are not wanted any more
- *     LEAVE    target groups without listeners, rules in node groups that nobody needs
+ *     LEAVE    target groups without listeners, rules in node groups that nothing needs
  *     FORGET   security groups that nothing uses any more
  *
  * Source: docs/spec/aws.md 4.6, 5.3 to 5.11, 7; docs/adr/0023. */
@@ -128,6 +128,7 @@ struct aws_write {
     const struct aws_output *outputs;
     size_t n_outputs;
     enum aws_isolate isolate;
+    struct aws_rules rules; /* that aws_draft_rules() was given; n 0: none */
 };
 
 /* A classic balancer gets another main group, and groups of its nodes have no room for the rules
@@ -250,8 +251,8 @@ int aws_plan_delete(struct aws_planning *p, struct err *err);
 /* Nodes alone, of the balancer that is there.  (aws_upkeep_plan.c) */
 int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err);
 /* Do the security groups that the Service names, and that its load balancer has or gets, and the
- * rules of nodes let nobody in to any of its ports?  False also where the rules are ours, or were
- * not read.  (aws_nobody_rules.c) */
+ * rules of nodes let no client in to any of its ports?  False also where the rules are ours, or
+ * were not read.  (aws_nobody_rules.c) */
 bool aws_named_groups_let_nobody_in(const struct aws_planning *p);
 /* All of the above for one Service: what the flow calls. `want` false: delete.
  * (aws_service_plan.c) */

@@ -371,7 +371,7 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     struct aws_service s = *p->service;
     int rc = subnets_of_nlb(p, &subnets, err);
     bool moves = follows_subnets(p) && addresses_fit(&s, subnets.n);
-    if (p->seen->nlb != NULL && !moves) { /* addresses were given at creation: nobody counts them */
+    if (p->seen->nlb != NULL && !moves) { /* addresses were given at creation: not counted again */
         s.has_allocations = false;
         s.has_addresses = false;
         tell_addresses(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_attribute_rules.c: see aws_attribute_rules.h, and aws_rules.h for the differences.
  *
- * Only what the controller sets is compared, so that attributes which AWS adds, or somebody sets by
+ * Only what the controller sets is compared, so that attributes which AWS adds, or a person sets by
  * hand, neither cost a call nor are lost (docs/spec/aws.md 4.8, 5.8, 5.10, 13 row 10). */
 #include "providers/aws/rules/aws_attribute_rules.h"
 

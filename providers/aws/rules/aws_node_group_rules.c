@@ -69,7 +69,7 @@ static bool lets_everybody_in(const struct aws_nlb_node_want *w)
     return w->client_cidrs.n == 1 && str_eq(w->client_cidrs.items[0], "0.0.0.0/0");
 }
 
-/* Everybody may reach what is probed of this port anyway.  `port`: health_port(). */
+/* All clients may reach what is probed of this port anyway.  `port`: health_port(). */
 static bool is_open(const struct aws_nlb_node_want *w, const struct aws_nlb_port *of, int32_t port)
 {
     return lets_everybody_in(w) && clients_of(w, of).tcp && (port == 0 || of->node_port == port);
@@ -207,7 +207,7 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
     struct aws_rules want = wanted ? wanted_rules(a, w) : (struct aws_rules){0};
     struct aws_rules grant = aws_rules_minus(a, &want, actual);
     struct aws_rules revoke = leaving(a, actual, &want, needed, &traffic);
-    if (w->as_upstream && !upstream_changes(a, w, wanted, actual, &want, needed)) {
+    if (w->keeps_superfluous && !upstream_changes(a, w, wanted, actual, &want, needed)) {
         revoke = (struct aws_rules){0};
     }
     struct aws_rules kept = aws_rules_minus(a, actual, &revoke);
@@ -222,7 +222,7 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
 struct aws_rules aws_nlb_node_rules_of_others(struct arena *a, const struct aws_nlb_node_want *w,
                                               const struct aws_rules *actual)
 {
-    struct aws_rules want = w->as_upstream ? (struct aws_rules){0} : wanted_rules(a, w);
+    struct aws_rules want = w->keeps_superfluous ? (struct aws_rules){0} : wanted_rules(a, w);
     struct list out = {.items = ARENA_ARRAY(a, struct aws_rule, want.n)};
     for (size_t i = 0; i < actual->n; i++) {
         const struct aws_rule *r = &actual->items[i];

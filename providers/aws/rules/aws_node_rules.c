@@ -27,8 +27,8 @@ static bool is_fargate_id(const char *id)
     return str_has_prefix(id, "fargate-");
 }
 
-/* The host part is an account, perhaps with a user before and a port behind: nobody needs it, but
- * it must be one.  Without percent signs, which are refused anywhere. */
+/* The host part is an account, perhaps with a user before and a port behind: it is not used, but
+ * must be one.  Without percent signs, which are refused anywhere. */
 static bool is_host(struct arena *a, const char *from, size_t n)
 {
     static const char alnum[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

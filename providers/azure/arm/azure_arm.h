@@ -59,7 +59,7 @@ struct azure_gate {
 };
 /* Longer than this a closed gate, or a server's Retry-After, is not waited for inside a worker. */
 #define AZURE_GATE_WAIT_MS 60000
-/* Where and as whom to call.  Owned by the provider. */
+/* The endpoint, and the identity that calls it.  Owned by the provider. */
 struct azure_arm {
     const char *base; /* azure_cloud.arm */
     const struct azure_config *config;
@@ -104,7 +104,7 @@ struct azure_call_spec {
     const char *id;           /* of the resource; LIST: of the collection */
     const char *query;        /* "$expand=instanceView", or NULL; without '?' */
     struct json_object *body; /* borrowed, printed when the call begins */
-    /* nobody needs the body any longer then: it is emptied; a large tree takes several
+    /* the body is not needed any longer then: it is emptied; a large tree takes several
      * times its text */
     bool passing;
     const char *if_match; /* or NULL */
@@ -131,6 +131,8 @@ struct azure_call {
     const char *poll_url;
     int poll_style;
     int64_t poll_since_ms; /* when the write was taken up */
+    int64_t poll_at_ms;    /* when it is to be looked at next; 0: a request is under way */
+    bool spares;           /* looks were put off for want of reads */
     int64_t at_work_ms;    /* after this time it was not done yet */
     const char *op_id;
     char request_id[37];

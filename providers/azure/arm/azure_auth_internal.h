@@ -2,7 +2,7 @@
 /* azure_auth_internal.h: between azure_auth.c (credentials and cache) and azure_auth_fetch.c
  * (requests).
  *
- * Nobody else includes it. */
+ * No other file includes it. */
 #ifndef TRIMTAB_AZURE_AUTH_INTERNAL_H
 #define TRIMTAB_AZURE_AUTH_INTERNAL_H
 
@@ -37,7 +37,7 @@ struct azure_credentials {
 const struct azure_credentials *azure_auth_credentials(const struct azure_auth *auth);
 const struct azure_cloud *azure_auth_cloud(const struct azure_auth *auth);
 struct clock *azure_auth_clock(const struct azure_auth *auth);
-/* A token and how long it lasts; `refresh_ms` 0: nobody said when the next one should be had.  By
+/* A token and how long it lasts; `refresh_ms` 0: no time is given for the next one.  By
  * monotonic time: the wall clock may jump. */
 void azure_auth_store(struct azure_auth *auth, enum azure_tenant tenant, const char *token,
                       int64_t lasts_ms, int64_t refresh_ms);

@@ -5,7 +5,7 @@
  *     token for Azure Resource Manager → where the vault is → token for vaults → the secret
  *
  * Both tokens are the managed identity's.  The secret's value is {"access_token","expires_on"}:
- * somebody else puts a new one there in time.  Source: docs/spec/azure.md 2.6; Key Vault's REST
+ * another program puts a new one there in time.  Source: docs/spec/azure.md 2.6; Key Vault's REST
  * API, api-versions 2023-07-01 (vaults), 7.4 (secrets). */
 #include "common/base/str.h"
 #include "common/base/timefmt.h"

@@ -116,7 +116,7 @@ static void close_gate(struct azure_call *c, bool write, int64_t for_ms)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* ERR_INVALID for an ID with a part that cannot be one segment: it came from somebody's text. */
+/* ERR_INVALID for an ID with a part that cannot be one segment: it came from a user's text. */
 static int first_url(struct azure_call *c, const char **ret, struct err *err)
 {
     struct url_build b;
@@ -188,6 +188,13 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
     return HTTP_SEND;
 }
 
+/* Is it about the resource or its operation, not the write itself?  Such requests are reads,
+ * whatever the call's verb is. */
+static bool reads_on(const struct azure_call *c)
+{
+    return c->phase == POLL || c->phase == LOOK || c->phase == FINAL;
+}
+
 static enum http_next send_poll(struct azure_call *c, struct http_request *req, int64_t at_ms)
 {
     int64_t turn = turn_at(c, azure_budget_of(AZURE_GET));
@@ -211,7 +218,8 @@ static enum http_next send_final(struct azure_call *c, struct http_request *req,
     if (rc != ERR_OK) {
         return HTTP_DONE;
     }
-    fill(c, req, at_ms);
+    int64_t turn = turn_at(c, azure_budget_of(AZURE_GET));
+    fill(c, req, at_ms > turn ? at_ms : turn);
     c->op_id = azure_arm_op_id(c->spec.kind, AZURE_GET);
     req->op = c->op_id;
     c->phase = FINAL;
@@ -347,6 +355,34 @@ static void note_took(struct azure_call *c, int64_t most_ms)
     mutex_unlock(&c->arm->lock);
 }
 
+/* Where a look costs what others wait for, one at a moment at which the write is done most
+ * likely. */
+static int64_t wait_for_poll(struct azure_call *c, int64_t asked_ms)
+{
+    int64_t usual = usual_ms(c);
+    bool first = c->phase == SEND;
+    if (asked_ms == 0 && usual > 0 &&
+        budgets_are_short(c->arm->budgets, azure_budget_of(AZURE_GET))) {
+        c->spares = true;
+        return azure_lro_spare_ms(c->at_work_ms, usual);
+    }
+    return azure_lro_wait_ms(first, c->at_work_ms, usual, asked_ms);
+}
+
+/* The budget's token is taken when the poll is due: one that was taken long before would let the
+ * poll go beside those that others take then. */
+static enum http_next poll_when_due(struct azure_call *c, struct http_request *req)
+{
+    int64_t at_ms = c->poll_at_ms;
+    c->phase = POLL;
+    if (c->arm->budgets != NULL && clock_now_ms(c->arm->clock) < at_ms) {
+        req->not_before_ms = at_ms;
+        return HTTP_WAIT;
+    }
+    c->poll_at_ms = 0;
+    return send_poll(c, req, at_ms > clock_now_ms(c->arm->clock) ? at_ms : 0);
+}
+
 /* A write was taken: is it done, and do we hold the resource in its final form? */
 static enum http_next take_progress(struct azure_call *c, struct http_request *req,
                                     const struct http_response *resp, struct json_object *o,
@@ -375,11 +411,10 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
             c->poll_since_ms = now;
         }
         c->at_work_ms = now - c->poll_since_ms;
-        int64_t wait_ms =
-            azure_lro_wait_ms(c->phase == SEND, c->at_work_ms, usual_ms(c), lro.retry_after_ms);
-        return send_poll(c, req, wait_ms > 0 ? now + wait_ms : 0);
+        c->poll_at_ms = now + wait_for_poll(c, lro.retry_after_ms);
+        return poll_when_due(c, req);
     }
-    if (c->phase != SEND) {
+    if (c->phase != SEND && (!c->spares || c->at_work_ms > 0)) {
         note_took(c, now - c->poll_since_ms);
     }
     if (c->spec.verb != AZURE_PUT) {
@@ -414,7 +449,6 @@ static enum http_next take_body(struct azure_call *c, struct http_request *req,
 static enum http_next take_refusal(struct azure_call *c, struct http_request *req,
                                    const struct http_response *resp, struct err *err)
 {
-    bool poll = c->phase == POLL || c->phase == LOOK;
     if (c->phase == LOOK && resp->status == 404) {
         return send_first(c, req, 0, err);
     }
@@ -424,13 +458,13 @@ static enum http_next take_refusal(struct azure_call *c, struct http_request *re
     int64_t asked = http_retry_after_ms(resp, clock_wall_s(c->arm->clock));
     err->retry_after_ms = asked > 0 ? asked : err->retry_after_ms;
     if (azure_budget_refused_it(err)) {
-        budgets_refused(c->arm->budgets, azure_budget_of(poll ? AZURE_GET : c->spec.verb),
+        budgets_refused(c->arm->budgets, azure_budget_of(reads_on(c) ? AZURE_GET : c->spec.verb),
                         err->retry_after_ms);
     }
     if (resp->status == 429) {
-        close_gate(c, writes(c) && !poll, err->retry_after_ms);
+        close_gate(c, writes(c) && !reads_on(c), err->retry_after_ms);
     }
-    if (poll && resp->status == 404 && c->spec.verb == AZURE_DELETE) {
+    if (c->phase != FINAL && reads_on(c) && resp->status == 404 && c->spec.verb == AZURE_DELETE) {
         err_clear(err); /* what was being deleted is gone, its operation with it */
         return HTTP_DONE;
     }
@@ -520,8 +554,11 @@ enum http_next azure_call_step(struct azure_call *c, struct http_request *req,
     if (c->fetch.auth != NULL) {
         return fetch_token(c, req, resp, err);
     }
-    if (resp != NULL && c->wait.waits) {
+    if (resp != NULL && (c->wait.waits || c->poll_at_ms > 0)) {
         return HTTP_DONE; /* the wait was cancelled */
+    }
+    if (resp == NULL && c->poll_at_ms > 0) {
+        return poll_when_due(c, req);
     }
     if (resp != NULL) {
         return take_answer(c, req, resp, err);

@@ -2,7 +2,7 @@
 /* azure_identity.h: the file of a managed identity's data plane (aadMSIDataPlaneIdentityPath).
  *
  * JSON with client_id, tenant_id, authentication_endpoint and client_secret, which is base64 of a
- * certificate with its key.  Whoever writes the file exchanges it before the certificate ends, so
+ * certificate with its key.  Its writer exchanges the file before the certificate ends, so
  * it is read for each token.
  * Source: docs/spec/azure.md 2.1 row 5; Azure's managed identity data plane API.  Reads
  * text, no files. */

@@ -199,6 +199,14 @@ int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t usual_ms, int6
     return wait < POLL_MS ? wait : POLL_MS;
 }
 
+int64_t azure_lro_spare_ms(int64_t elapsed_ms, int64_t usual_ms)
+{
+    int64_t rest_ms = usual_ms + usual_ms / 8 - elapsed_ms;
+    int64_t step_ms = usual_ms / 4 > POLL_NEAR_MS ? usual_ms / 4 : POLL_NEAR_MS;
+    step_ms = step_ms < POLL_MS ? step_ms : POLL_MS;
+    return rest_ms > step_ms ? rest_ms : step_ms;
+}
+
 const char *azure_lro_claims(struct arena *a, const char *challenge)
 {
     const char *p = challenge != NULL ? strcasestr(challenge, "claims=\"") : NULL;

@@ -44,6 +44,9 @@ int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_res
  * that, and then half a second each time until half as long again has passed.  Else a fifth of the
  * time that has passed since the write was taken up, from one second to upstream's five. */
 int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t usual_ms, int64_t asked_ms);
+/* The same while reads are short and the usual time is known: nothing before it has passed and an
+ * eighth more, then a quarter of it each time. */
+int64_t azure_lro_spare_ms(int64_t elapsed_ms, int64_t usual_ms);
 /* How long writes of a kind usually take, after one that took between `least_ms` (the last poll
  * that found it at work) and `most_ms`; `before_ms` 0: it is the first. */
 int64_t azure_lro_usual_ms(int64_t before_ms, int64_t least_ms, int64_t most_ms);

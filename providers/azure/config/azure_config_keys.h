@@ -59,7 +59,7 @@ struct azure_raw_lb {
 extern const struct azure_key azure_config_keys[];
 extern const struct azure_key azure_lb_config_keys[];
 
-/* Collects what nobody reads. */
+/* Collects members that are not read. */
 struct azure_unknown_list {
     struct azure_unknown_key *items;
     size_t n;
@@ -74,7 +74,7 @@ struct azure_where {
     int below;        /* as azure_config_line() */
     int nth;
 };
-/* Texts that nobody gives are "", not NULL: for fresh memory, before the first
+/* Texts that are not given are "", not NULL: for fresh memory, before the first
  * azure_keys_read(). */
 void azure_keys_clear(const struct azure_key *keys, void *out);
 /* Fills `out` by the table; what is absent stays as it is, so a second tree overrides a first.

@@ -17,7 +17,7 @@
 
 /* More members than any configuration has. */
 #define MEMBERS_MAX 2000
-/* Nobody reads on; and each is looked for in the whole text. */
+/* No reader reads on; and each is looked for in the whole text. */
 #define LINES_MAX 50
 
 /* ---- lines ----------------------------------------------------------------------------------- */

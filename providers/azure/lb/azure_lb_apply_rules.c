@@ -530,7 +530,6 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .index = ask->index,
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
-        .batched = true,
     };
     *ret = (struct azure_lb_result){0};
     bool pools = edit_pools(a, &d);

@@ -20,7 +20,7 @@ const char *azure_lb_protocol(const char *kubernetes)
     return NULL;
 }
 
-/* Told where a rule would have it: whoever asks for no rule is not refused for it here (6.5). */
+/* Refused where a rule would have it: a Service without a rule is not refused here (6.5). */
 static int check_idle_timeout(const struct azure_service *s, struct err *err)
 {
     if (s->idle_timeout_min > 0) {

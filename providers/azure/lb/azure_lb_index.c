@@ -36,7 +36,7 @@ struct bucket {
 struct azure_lb_index {
     struct arena *a;
     struct json_object *lb;
-    struct map *by[AZURE_LB_PARTS][BY_COUNT]; /* NULL: nobody has asked for this part yet */
+    struct map *by[AZURE_LB_PARTS][BY_COUNT]; /* NULL: not asked for this part yet */
     size_t n;
 };
 
@@ -222,7 +222,7 @@ static struct azure_elements all_of(struct arena *a, struct json_object *lb,
     return out;
 }
 
-/* Filling is no change that anybody could see. */
+/* Filling is not a change that a caller could see. */
 static const struct bucket *look(const struct azure_lb_index *ix, enum azure_lb_part part,
                                  enum by by, const char *key)
 {

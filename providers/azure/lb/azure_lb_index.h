@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lb_index.h: the elements of one load balancer by whose they are and what they hang on.
  *
- * A balancer has up to 1,500 rules, and a batch a thousand Services: whoever looked through the
+ * A balancer has up to 1,500 rules, and a batch a thousand Services: a search through the
  * whole document for each of them would take millions of looks.  An index is made once per
  * document, follows additions and removals, and gives candidates: all that belong to the
  * Service are among them, and the rules that know (azure_frontend_rules.h) say which do.  Without

@@ -56,17 +56,6 @@ static void unlink_rule(struct json_object *lb, const char *rule)
     }
 }
 
-static bool is_linked(struct json_object *probe, const char *rule)
-{
-    struct json_object *ref;
-    AZURE_EACH (ref, azure_array(probe, RULES)) {
-        if (azure_eq(azure_id_last(str_nonnull(json_str(ref, "id"))), rule)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- the shared probe ------------------------------------------------------------------------ */
 
 static void take_out(const struct azure_merge *m, struct json_object *lb, enum azure_lb_part part,
@@ -81,33 +70,26 @@ static void take_out(const struct azure_merge *m, struct json_object *lb, enum a
     azure_array_drop(array, i);
 }
 
-struct users {
-    size_t n;
-    bool others; /* some are another Service's */
-};
-
-/* Users of the shared probe: by ARM's back-references, and by the rules. */
-static struct users users_of(const struct azure_service *s, struct json_object *lb,
-                             struct json_object *probe)
+/* Whether rules of other Services use the shared probe: by ARM's back references, and by the
+ * rules. */
+static bool others_use(const struct azure_service *s, struct json_object *lb,
+                       struct json_object *probe)
 {
-    struct users u = {0};
     struct json_object *o;
     AZURE_EACH (o, azure_array(probe, RULES)) {
-        const char *id = json_str(o, "id");
-        if (id != NULL && azure_id_last(id)[0] != '\0') {
-            u.n++;
-            u.others = u.others || !azure_owns_rule(s, azure_id_last(id));
+        const char *rule = azure_id_last(str_nonnull(json_str(o, "id")));
+        if (rule[0] != '\0' && !azure_owns_rule(s, rule)) {
+            return true;
         }
     }
     AZURE_EACH (o, azure_array(lb, RULES)) {
         const char *ref = azure_ref(o, "probe");
         if (ref != NULL && azure_eq(azure_id_last(ref), AZURE_SHARED_PROBE) &&
-            !is_linked(probe, azure_doc_name(o))) {
-            u.n++;
-            u.others = u.others || !azure_owns_rule(s, azure_doc_name(o));
+            !azure_owns_rule(s, azure_doc_name(o))) {
+            return true;
         }
     }
-    return u;
+    return false;
 }
 
 static bool names_shared_probe(const struct expected *e)
@@ -134,13 +116,12 @@ static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, stru
         if (!azure_eq(azure_doc_name(probe), AZURE_SHARED_PROBE)) {
             continue;
         }
-        struct users u = users_of(m->service, lb, probe);
-        bool unneeded = !m->want || !m->naming->config->shared_probe;
-        if (u.others && (unneeded || (m->batched && !names_shared_probe(e)))) {
+        bool others = others_use(m->service, lb, probe);
+        if (others && !names_shared_probe(e)) {
             bool as_configured = m->naming->config->shared_probe && !m->service->local;
             e->items[e->n++] = as_configured ? azure_probe_shared(a, m->naming->config) : probe;
         }
-        if (!u.others && m->service->local && (u.n == 1 || m->batched)) {
+        if (!others && m->service->local) {
             take_out(m, lb, AZURE_LB_PROBES, probe);
             return true;
         }
@@ -207,7 +188,7 @@ static struct json_object *renewed(struct json_object *old, struct json_object *
     return o;
 }
 
-/* Owned elements that nobody expects go; expected ones that are missing come. */
+/* Owned elements that are not expected go; expected ones that are missing come. */
 static bool merge(struct arena *a, const struct azure_merge *m, const struct kind *k,
                   const struct expected *e, struct json_object *lb)
 {
@@ -219,7 +200,7 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
         struct json_object *o = mine.items[i - 1];
         if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o)) {
             dropped[n_dropped++] = azure_own(a, json_object_get(o));
-            if (k->part == AZURE_LB_RULES && m->batched) {
+            if (k->part == AZURE_LB_RULES) {
                 unlink_rule(lb, azure_doc_name(o));
             }
             take_out(m, lb, k->part, o);

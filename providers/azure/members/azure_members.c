@@ -162,7 +162,7 @@ void azure_members_plan_machines(struct azure_members_planning *p)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* The pools that someone of this set belongs into, of those that somebody joins now: new instances
+/* The pools that a node of this set belongs into, of those that a node joins now: new instances
  * are to join them, too. */
 static struct azure_machine_edit of_set(struct azure_members_planning *p, struct json_object *set,
                                         const bool *grows)

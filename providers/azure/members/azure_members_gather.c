@@ -257,8 +257,8 @@ void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, si
     azure_members_compare(a, &m->in, &m->diff);
 }
 
-/* A balancer may go with the last of its Services: others take its nodes then, not when somebody
- * syncs the next time. */
+/* A balancer may go with the last of its Services: others take its nodes then, not with their
+ * next sync. */
 static bool somebody_goes(const struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {

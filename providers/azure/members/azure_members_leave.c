@@ -149,8 +149,8 @@ static int wrong_pools(struct azure_sync *y, struct pools *ret, struct err *err)
 /* ---- models of sets where pools hold addresses ----------------------------------------------- */
 
 /* A model that still names such a pool, of the time when it held interfaces, would bring new
- * instances into it beside their addresses, and keep its balancer from being deleted.  Nobody but
- * us writes it, so it is checked once (7.6). */
+ * instances into it beside their addresses, and keep its balancer from being deleted.  Only
+ * trimtab writes it, so it is checked once (7.6). */
 static bool models_are_unseen(const struct azure_sync *y)
 {
     const struct azure_config *c = &y->p->config;

@@ -3,7 +3,7 @@
  * (azure_members_gather.h).
  *
  * Endpoints are those of the item, and for other Services whose pool has the same name
- * (azure_local_rules.h) those that the host knows.  Where nobody knows any, as when a plan is made
+ * (azure_local_rules.h) those that the host knows.  Where none are known, as when a plan is made
  * from files, the pool keeps the nodes that it has.
  * Source: docs/spec/azure.md 7.7. */
 #include "providers/azure/lb/azure_local_rules.h"

@@ -82,7 +82,7 @@ static bool need_elsewhere(struct azure_sync *y, const struct azure_members *m,
 }
 
 /* The balancer says that a machine has to be edited, an earlier list of interfaces or instances
- * that nothing is to be done:  somebody else has edited it since. */
+ * that nothing is to be done: another program has edited it since. */
 static bool is_contradicted(struct azure_sync *y, const struct azure_members *m,
                             const struct azure_machine_edit *e, const char *set)
 {

@@ -143,7 +143,7 @@ static bool is_one_of(const char *value, const char *const *texts, size_t n)
     return false;
 }
 
-/* A blank item, as behind a last comma, is nobody's slip. */
+/* A blank item, as behind a last comma, is not a slip. */
 static bool are_pairs(struct arena *a, const char *value)
 {
     size_t n;

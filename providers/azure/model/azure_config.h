@@ -69,7 +69,7 @@ struct azure_vault {
     const char *vault_name;
     const char *secret_name;
 };
-/* A key of the file that nobody reads. */
+/* A key of the file that is not read. */
 struct azure_unknown_key {
     const char *file; /* as azure_config_text.file */
     const char *path; /* "loadBalancerSkuu", "multipleStandardLoadBalancerConfigurations[0].nme" */

@@ -17,8 +17,8 @@
 
 /* Fills *err from a status that is no success. Returns the code. */
 int azure_error_of_answer(int status, const char *body, size_t n, struct err *err);
-/* A bad request with a code of Azure's that stands in no table: ERR_TRANSIENT, because somebody
- * else may fix it, but the same request is not sent again at once. */
+/* A bad request with a code of Azure's that stands in no table: ERR_TRANSIENT, because another
+ * program may fix it, but the same request is not sent again at once. */
 bool azure_error_is_refusal(const struct err *err);
 /* The same for {"code","message"} of an operation that ended Failed or Canceled. */
 int azure_error_of_operation(struct json_object *error, const char *status, struct err *err);

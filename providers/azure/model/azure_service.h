@@ -102,7 +102,7 @@ struct azure_service {
     bool has_configurations;
     /* private link service (10.6) */
     bool pls_create;
-    /* probes stand as upstream leaves them, to whom the annotation says no (azure_sides.h) */
+    /* probes stand as upstream leaves them, which reads the annotation as no (azure_sides.h) */
     bool pls_unprobed;
     bool pls_proxy_protocol;
     const char *pls_group; /* effective */

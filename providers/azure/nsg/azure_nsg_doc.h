@@ -44,7 +44,7 @@ struct azure_nsg_rule {
     struct azure_nsg_body now;
     struct azure_nsg_body was; /* as read */
     struct str_set owners;     /* keys of the Services that changed it */
-    bool stale;                /* it lost a destination that nobody uses */
+    bool stale;                /* it lost a destination that nothing uses */
     bool dropped; /* another release's (azure_nsg_legacy.h): left out when the group is written */
     const char *const *
         /* destinations of which all may stay during the whole batch: not looked through again */

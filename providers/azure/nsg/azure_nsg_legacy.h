@@ -8,7 +8,7 @@
  *
  * They count as foreign everywhere else.  Once today's rules of a Service are in the same document
  * its old ones do no more work, and an old deny rule may stand before a new allow rule; with the
- * Service itself nobody is left who could want them.
+ * Service itself goes the last one that could want them.
  * Source: docs/spec/azure.md 9.9.  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_LEGACY_H
 #define TRIMTAB_AZURE_NSG_LEGACY_H

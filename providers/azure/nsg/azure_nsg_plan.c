@@ -268,7 +268,7 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
                                           const struct str_set *destinations)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
-    struct azure_nsg_shared s = {.everywhere = b->in->as_upstream};
+    struct azure_nsg_shared s = {0};
     const char *ip;
     for (size_t i = 0; c->access->service->disable_floating_ip && i < b->on_nodes.n; i++) {
         if (needs_ports(b, b->on_nodes.items[i], at)) {
@@ -299,7 +299,7 @@ static struct str_set destinations_of(const struct batch *b, const struct azure_
     if (on_nodes) {
         list_add_texts(&l, &c->backend_ips);
     }
-    if (!on_nodes || (!c->want && !b->in->as_upstream)) {
+    if (!on_nodes || !c->want) {
         list_add_texts(&l, &c->lb_ips);
     }
     return list_set(&l);
@@ -357,7 +357,7 @@ static void close_left(struct batch *b, size_t at, const struct str_set *destina
     const struct azure_nsg_change *c = &b->in->changes[at];
     struct str_set left = set_of_texts(b->a, &c->left);
     left = str_set_minus(b->a, &left, destinations);
-    if (left.n > 0 && !c->adds_only && !b->in->as_upstream) {
+    if (left.n > 0 && !c->adds_only) {
         struct azure_nsg_shared shared = shared_for(b, at, &left);
         close_at(b, at, &left, &shared);
     }
@@ -416,8 +416,8 @@ static struct azure_nsg_shared needed_at(const struct batch *b, const struct str
     return s;
 }
 
-/* Floating IP was switched on, a node port changed, while nobody looked or under another
- * controller: such a rule names nobody.  A group that only was taken over is not written
+/* Floating IP was switched on, a node port changed, while no controller ran or under another
+ * one: such a rule has no owner.  A group that only was taken over is not written
  * for its sake. */
 static void close_nodes(struct batch *b)
 {
@@ -426,8 +426,8 @@ static void close_nodes(struct batch *b)
     while (at < b->in->n_changes && b->errs[at].code != ERR_OK) {
         at++;
     }
-    if (at == b->in->n_changes || nodes.n == 0 || b->in->as_upstream ||
-        b->in->changes[at].adds_only || !(b->in->closes_nodes || azure_nsg_changed(&b->g))) {
+    if (at == b->in->n_changes || nodes.n == 0 || b->in->changes[at].adds_only ||
+        !(b->in->closes_nodes || azure_nsg_changed(&b->g))) {
         return;
     }
     struct azure_nsg_shared shared = needed_at(b, &nodes);
@@ -556,7 +556,7 @@ static void drop_legacy(struct batch *b, size_t at)
     const struct azure_nsg_change *c = &b->in->changes[at];
     bool opens = c->want && !c->access->service->disable_nsg_rule;
     bool goes = !c->want || (opens && (b->in->repair_adopted || is_touched(b, c)));
-    if (goes && !b->in->as_upstream && !c->adds_only && !c->retreats) {
+    if (goes && !c->adds_only && !c->retreats) {
         /* Only rules that Services shared are asked for addresses, and few clusters have one. */
         struct str_set own =
             azure_nsg_has_shared_legacy(&b->g) ? own_addresses(b, at) : (struct str_set){0};

@@ -66,15 +66,10 @@ struct azure_nsg_input {
     const struct azure_nsg_standing *standing;
     size_t n_standing;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
-    /* an edit sends traffic past the nodes' rules: what nobody needs there goes */
+    /* an edit sends traffic past the nodes' rules: unneeded ones there go */
     bool closes_nodes;
     /* rules of releases before 1.29 go also where nothing else is to be written */
     bool repair_adopted;
-    /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split
-     * off for others opens every address of the Service (9.5), rules of releases before 1.29 stay
-     * (9.9), a Service without floating IP that is deleted leaves its balancer's address in rules
-     * that have it (4.4), and what an edit leaves stays open. */
-    bool as_upstream;
 };
 
 /* One rule that is not as it was. */

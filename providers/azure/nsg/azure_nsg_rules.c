@@ -131,8 +131,8 @@ static bool numeric_ports(struct arena *a, const struct str_set *ports, struct s
 }
 
 /* The deny rule of a family stays on every address for which another owner wants it (18 row 2).
- * Other deny rules in our range are not made by us: they lose the addresses when nobody
- * else has ports there. */
+ * Other deny rules in our range are not made by us: they lose the addresses when no other
+ * Service has ports there. */
 static void clean_deny(const struct clean *c, struct azure_nsg_rule *r)
 {
     struct arena *a = c->g->a;
@@ -160,7 +160,7 @@ static bool comes_back(const struct wants *w, const struct azure_nsg_rule *r,
 }
 
 /* 9.5.  What others need is split off into a rule of its own, for those addresses of this Service
- * that the rule had and another one has: nobody is let in where nobody was. */
+ * that the rule had and another one has: no client is let in where none was. */
 static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct err *err)
 {
     struct arena *a = c->g->a;
@@ -174,8 +174,7 @@ static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct e
         return ERR_OK;
     }
     struct str_set hit = common(a, &r->now.destinations, destinations);
-    struct str_set split_off =
-        c->p->shared.everywhere ? *destinations : common(a, &hit, &c->p->shared.addresses);
+    struct str_set split_off = common(a, &hit, &c->p->shared.addresses);
     r->now.destinations = str_set_minus(a, &r->now.destinations, &hit);
     if (keep.n == 0 || split_off.n == 0) {
         return ERR_OK;
@@ -298,8 +297,8 @@ struct mark {
     size_t n;
 };
 
-/* All of them may stay, whoever's turn it is.  When that was so before this Service, only its own
- * can be others. */
+/* All of them may stay, whichever Service's turn it is.  When that was so before this Service,
+ * only its own can be others. */
 static bool is_settled(const struct azure_nsg_rule *r, const struct azure_nsg_rule *before,
                        const struct azure_nsg_pass *p)
 {

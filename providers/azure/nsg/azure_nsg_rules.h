@@ -25,7 +25,6 @@ struct azure_nsg_shared {
     struct str_set ports[AZURE_PROTOCOLS]; /* decimal texts */
     struct str_set denied;                 /* addresses for which one of them wants the deny rule */
     struct str_set addresses; /* where one of them is: what is split off opens no other */
-    bool everywhere; /* what is split off opens all destinations, as the Go controller has it */
 };
 
 struct azure_nsg_pass {

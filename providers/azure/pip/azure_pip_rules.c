@@ -98,7 +98,7 @@ int azure_pip_determine(struct arena *a, const struct azure_naming *n,
 {
     const char *ip = s->lb_ip[f];
     if (ip == NULL && f == AZURE_IPV6 && s->n_lb_ips == 0 && !str_is_empty(s->in->lb_ip)) {
-        ip = s->in->lb_ip; /* text that is no address counts as IPv6, so that somebody refuses it */
+        ip = s->in->lb_ip; /* text that is no address counts as IPv6, so that a check refuses it */
     }
     *ret_must_exist = s->pip_name[f] != NULL;
     *ret_name = s->pip_name[f];

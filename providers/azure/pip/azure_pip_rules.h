@@ -33,8 +33,8 @@ bool azure_pip_names(const struct azure_pip_ownership *o, const char *key);
 /* Is the public IP the namesake's, as far as its name and the namesake's wishes tell? */
 bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                        const struct azure_service *namesake, struct json_object *pip);
-/* It bears the name that is generated for the Service and says of nobody that he owns it: somebody
- * took its tags off.  One that an annotation of the Service names is the user's. */
+/* It bears the name that is generated for the Service and names no owner: its tags were
+ * taken off.  One that an annotation of the Service names is the user's. */
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
                            const struct azure_service *s, struct json_object *pip);
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,

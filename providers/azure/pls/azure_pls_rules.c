@@ -66,7 +66,7 @@ static int check_owner(const struct azure_pls_ask *ask, bool *ret_share, struct 
         return err_set(err, ERR_EXISTS,
                        "private link service %s belongs to Service %s: only that one can configure "
                        "it",
-                       name, str_or(owner, "(nobody)"));
+                       name, str_or(owner, "(no owner)"));
     }
     return ERR_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_pls_rules.h: what the private link service of a frontend has to be, and whose it is.
  *
- * One service per frontend; its tags say which cluster and which Service own it.  What belongs to
- * somebody else is neither changed nor deleted; Services that share a frontend share its private
+ * One service per frontend; its tags say which cluster and which Service own it.  A link of
+ * another owner is neither changed nor deleted; Services that share a frontend share its private
  * link service, too.
  * Source: docs/spec/azure.md 10.6, 17 row 17; vectors M-10 to M-23.  Pure. */
 #ifndef TRIMTAB_AZURE_PLS_RULES_H

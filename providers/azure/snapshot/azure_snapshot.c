@@ -13,7 +13,7 @@ struct seen {
     struct json_object *array; /* owned reference; NULL items: taken away since it was handed out */
     char *scope;
     int64_t at_ms;
-    bool handed;     /* somebody may hold the array: it is not changed any more */
+    bool handed;     /* a caller may hold the array: it is not changed any more */
     struct map *at;  /* lower-case ID → index + 1; NULL: not needed yet */
     size_t n_absent; /* NULL items */
 };

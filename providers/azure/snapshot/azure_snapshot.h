@@ -3,9 +3,9 @@
  *
  * A scope is the ID of a resource group's collection, or of a single resource (a list of none or
  * one).  Lists are immutable once they are handed out: a write of ours makes a new list that shares
- * the other documents, so whoever holds the old one is not disturbed; further writes go into that
+ * the other documents, so a holder of the old one is not disturbed; further writes go into that
  * one until it is handed out, too.  Of a thousand instances only those members are kept that
- * somebody looks at.  "Nothing to do" may be said from a list of bounded age; before anything is
+ * trimtab reads.  "Nothing to do" may be said from a list of bounded age; before anything is
  * written it is read again (docs/adr/0005).
  * JSON trees do not cross threads: one call at a time (the descriptor says max_parallel 1). */
 #ifndef TRIMTAB_AZURE_SNAPSHOT_H

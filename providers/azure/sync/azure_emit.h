@@ -31,7 +31,7 @@ struct azure_emit {
     bool touches_lbs;
     bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
     bool announced; /* as in azure_write */
-    bool passing;   /* `doc` is a copy that nobody needs once it is sent */
+    bool passing;   /* `doc` is a copy that is not needed once it is sent */
     /* the operation before it in the plan that writes the document, too, plus one: its
      * etag guards; 0: none */
     int follows;

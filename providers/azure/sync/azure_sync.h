@@ -50,7 +50,7 @@ struct azure_seen {
     struct err err; /* why it could not be read just now */
 };
 
-/* The labels of a namespace, once somebody asked for them. */
+/* The labels of a namespace, once a Service asked for them. */
 struct azure_namespace {
     const char *name;
     const struct tt_kv *labels;
@@ -128,7 +128,7 @@ bool azure_item_is_carried_out(const struct azure_item *it);
  * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
  * what that takes, and azure_plan_security_beside() adds it to a plan that writes some. */
 bool azure_security_goes_beside(const struct azure_sync *y);
-/* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
+/* All of them: those that go first, then by age; so later ones find the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
  * the other kind.  A public IP without an address yet counts as none. */

@@ -74,7 +74,7 @@ enum gce_verb {
     GCE_VERB_MAX,
 };
 
-/* Where and as whom to call.  Owned by the provider; immutable after open(). */
+/* The endpoint, and the identity that calls it.  Owned by the provider; immutable after open(). */
 struct gce_api {
     const char *base;            /* "https://compute.googleapis.com/compute/v1/", with its slash */
     const char *project;         /* id, or number when it could not be converted */
@@ -105,8 +105,8 @@ bool gce_api_is_local(enum gce_collection c);
 /* Does the verb take a cutter, and answers with pages? */
 bool gce_verb_lists(enum gce_verb v);
 /* Is this answer a resource of the collection?  True for one that does not say what it is; false
- * for a forwarding rule without an address: whoever took that for the rule would make it again, and
- * lose the address that it has. */
+ * for a forwarding rule without an address: a caller that took that for the rule would make it
+ * again, and lose the address that it has. */
 bool gce_api_is_one_of(enum gce_collection c, struct json_object *o);
 /* Is this a page of what the verb lists?  Only its kind says so, since Google leaves `items`
  * out of an empty one. */

@@ -64,7 +64,7 @@ void gce_call_begin(struct gce_call *c, const struct gce_api *api, const struct 
     retry_begin(&c->retry, &request_policy, c->began_ms);
 }
 
-/* ERR_INVALID for a path with a part that cannot be one segment: it came from somebody's text. */
+/* ERR_INVALID for a path with a part that cannot be one segment: it came from a user's text. */
 static int finish_url(struct gce_call *c, const char *path, bool wait, const char **ret,
                       struct err *err)
 {

@@ -3,7 +3,7 @@
  * do.
  *
  *     client → forwarding rule(s) → backend service → instance groups or GCE_VM_IP NEGs, by zone
- *     traffic firewall(s): let clients in      deny firewall(s): nobody else
+ *     traffic firewall(s): let clients in      deny firewall(s): no others
  *     health check and its firewall(s): say which nodes answer
  *     held address: keeps the address in hand while there is no rule that has it
  *
@@ -58,7 +58,7 @@ struct gce_bs_user_address {
     const char *ip;   /* "" = none */
     const char *tier; /* of the reservation; "" unknown */
     const char *type; /* of the reservation: "EXTERNAL", "INTERNAL"; "", NULL: unknown */
-    bool reserved;    /* somebody has reserved it: it cannot be lost */
+    bool reserved;    /* it is reserved: it cannot be lost */
 };
 struct gce_bs_input {
     const struct tt_service *service;
@@ -68,7 +68,7 @@ struct gce_bs_input {
     bool adopts;         /* lb_puts_right() says no: what is found may be another program's */
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
     bool tags_known;     /* they were looked for; else firewalls' tags are not compared */
-    struct err tags_err;
+    const struct err *tags_err; /* of the sync's arena; NULL: none */
     struct gce_bs_user_address user_v4;
     struct gce_bs_user_address user_v6;
     /* Rules of another uid that refer to the Service's backend service: an older Service of this
@@ -112,7 +112,7 @@ struct gce_bs_side {
     struct gce_strs stale_rules;
     const char *address_name; /* under which an address is held */
     struct gce_bs_user_address user;
-    bool want_firewall; /* without sources it would let everybody in: then there is none */
+    bool want_firewall; /* without sources it would let all clients in: then there is none */
     /* source ranges are given, none of this family: what lets clients in is taken away (A8) */
     bool nobody;
     /* destinationRanges by `pinhole`, put in by gce_bs_firewall_for() */

@@ -2,12 +2,12 @@
 /* gce_bs_backend_plan.c: the backend service, and the groups or NEGs that it refers to.
  *
  * It is made with its backends at once: links are known before what they lead to exists, and that
- * is made in the wave before.  A write starts from what was read, so nothing that somebody else set
- * is lost, and no write takes backends away by accident (gce-l4.md §9.5 rule 6): NEGs stay linked
- * when a zone has gone, instance groups are unlinked where the Service has other zones still.  A
- * backend service cannot change its scheme: then it goes, after the rules that refer to it.
- * Source: gce-l4.md §4.6, §4.9, §5.1 step 13, §6.5, A25; gce-cloud-provider.md §5.3, §5.5, §15 rows
- * 19, 20.  Pure. */
+ * is made in the wave before.  A write starts from what was read, so nothing that another program
+ * set is lost, and no write takes backends away by accident (gce-l4.md §9.5 rule 6): NEGs stay
+ * linked when a zone has gone, instance groups are unlinked where the Service has other zones
+ * still.  A backend service cannot change its scheme: then it goes, after the rules that refer to
+ * it.  Source: gce-l4.md §4.6, §4.9, §5.1 step 13, §6.5, A25; gce-cloud-provider.md §5.3, §5.5,
+ * §15 rows 19, 20.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
@@ -207,7 +207,7 @@ static int emit_write(struct bs_emit *e, const struct gce_bservice *is,
                             .fields = diff.fields, .n_fields = diff.n);
     return bs_emit(
         e, BS_BACKEND, op,
-        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_UPDATE, .body = bs_own(e->a, body)});
+        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_UPDATE, .body = gce_own(e->a, body)});
 }
 
 void bs_write_backends(struct bs_emit *e, const struct gce_bservice *is,
@@ -236,7 +236,7 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
               .note = arena_printf(e->a, "affinity %s", want->affinity));
     return bs_emit(
         e, BS_BACKEND, op,
-        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = bs_own(e->a, body)});
+        (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = gce_own(e->a, body)});
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
@@ -295,7 +295,7 @@ static void drop_backend(struct bs_ensure *n, const char *name, const char *why,
     bs_op(&n->e, at)->shared = true;
 }
 
-/* The one that a shared or unshared name was before (whoever else uses it keeps it,
+/* The one that a shared or unshared name was before (another user of it keeps it,
  * gce-cloud-provider.md §5.3), and the Service's own one that an interrupted run left when its rule
  * referred to a shared one already. */
 static void drop_former(struct bs_ensure *n, int write)
@@ -346,7 +346,7 @@ void bs_plan_backend(struct bs_ensure *n)
         bool same = is_equal(n, &because);
         at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
         if (at >= 0) {
-            struct bs_pending *one = bs_pending_of(&n->e, at);
+            struct gce_pending *one = bs_pending_of(&n->e, at);
             one->draft.op.undo = bs_undo_backend(n);
             one->turns = !checks_with(n, d->check.name);
             one->needs_members = one->turns && !d->check_shared;

@@ -4,9 +4,9 @@
  *
  * Policy Cluster has one check for all Services of a scheme, policy Local one of its own.  When the
  * policy changes, the new check is made first, the backend service is turned to it, and only then
- * the old one goes, its firewalls after it; the shared one only when nobody else wants it, and "in
- * use" is an answer like any other (gce-l4.md §4.3, §6.1, A17).  Internal and external balancers
- * have a shared check each, but one firewall for both.
+ * the old one goes, its firewalls after it; the shared one only when no other Service wants it,
+ * and "in use" is an answer like any other (gce-l4.md §4.3, §6.1, A17).  Internal and external
+ * balancers have a shared check each, but one firewall for both.
  * Source: gce-l4.md §4.3, §6.1 step 6, A11; gce-cloud-provider.md §5.5, §5.8.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
@@ -57,7 +57,7 @@ void bs_plan_check(struct bs_ensure *n)
                   .note = note, .shared = n->d->check_shared);
         (void)bs_emit(
             e, BS_PREPARE, op,
-            (struct gce_op){.c = c, .verb = GCE_INSERT, .body = bs_own(e->a, gce_hc_body(want))});
+            (struct gce_op){.c = c, .verb = GCE_INSERT, .body = gce_own(e->a, gce_hc_body(want))});
         return;
     }
     if (!gce_hc_needs_update(is, want, &because)) {
@@ -73,12 +73,12 @@ void bs_plan_check(struct bs_ensure *n)
               .shared = n->d->check_shared, .fields = diff.fields, .n_fields = diff.n);
     (void)bs_emit(
         e, BS_PREPARE, op,
-        (struct gce_op){.c = c, .verb = GCE_UPDATE, .body = bs_own(e->a, gce_hc_body(&then))});
+        (struct gce_op){.c = c, .verb = GCE_UPDATE, .body = gce_own(e->a, gce_hc_body(&then))});
 }
 
 /* The firewall of the shared check stands above deny rules of all Services, so it is not lowered
  * again while one of them may still stand (gce-cloud-provider.md §4.13): letting checks in at a
- * higher priority harms nobody. */
+ * higher priority does no harm. */
 static struct gce_firewall keep_priority(const struct bs_ensure *n, const struct gce_firewall *f)
 {
     struct gce_firewall want = *f;
@@ -136,8 +136,8 @@ static void drop_firewalls(struct bs_ensure *n, const char *const names[2], int 
     }
 }
 
-/* From Cluster to Local.  Only by whom turns the backend service away from it: upstream leaves the
- * check for the last deletion, so one that stands about is no reason to write. */
+/* From Cluster to Local.  Only when this sync turns the backend service away from it: upstream
+ * leaves the check for the last deletion, so one that stands about is no reason to write. */
 static void drop_shared(struct bs_ensure *n)
 {
     static const char why[] = "no Service with policy Cluster is left";

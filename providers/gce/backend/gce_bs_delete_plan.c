@@ -59,7 +59,7 @@ static int delete_once(struct deleting *x, enum bs_phase phase, enum gce_collect
     return bs_deletes(&x->e, c, name) ? -1 : bs_delete(&x->e, phase, c, name, why);
 }
 
-/* One that a rule of ours refers to goes, too, when nobody looked at it: Services may share it, and
+/* One that a rule of ours refers to goes, too, when it was not read: Services may share it, and
  * then "in use" is the answer (gce-cloud-provider.md §5.5). */
 static void delete_service(struct deleting *x, const char *name, bool referred)
 {
@@ -202,7 +202,8 @@ static void delete_all(struct deleting *x, const struct gce_bs_names *n)
     delete_shared_check(x, n);
 }
 
-/* Of this naming scheme nothing goes; where there were NEGs alone, all else is somebody else's. */
+/* Of this naming scheme nothing goes; where there were NEGs alone, all else is another
+ * program's. */
 static bool is_spared(const struct gce_bs_input *in, enum gce_kind scheme)
 {
     unsigned of_scheme = scheme == GCE_KIND_ILB_GROUPS ? BIT(GCE_KIND_ILB_GROUPS)

@@ -172,7 +172,7 @@ static bool same_log(struct arena *a, const struct gce_bservice *is,
     static const char none[] = "EXCLUDE_ALL_OPTIONAL"; /* what no mode means */
     struct str_set x = gce_strs_set(a, &is->log_fields);
     struct str_set y = gce_strs_set(a, &want->log_fields);
-    /* Absent means off, as upstream has it; the other way round is a log that somebody asks
+    /* Absent means off, as upstream has it; the other way round is a log that the Service asks
      * to be taken away. */
     bool both = is->has_log == want->has_log || (want->has_log && !want->log_enable);
     return both && is->log_enable == want->log_enable &&

@@ -19,19 +19,18 @@
  *     RULE      forwarding rules: from here on there is traffic
  *     ALLOW     traffic firewalls whose address was not known before
  *     DENY      deny firewalls: never before the traffic is allowed
- *     DROP      what nobody uses any more; its firewalls follow in
+ *     DROP      what nothing uses any more; its firewalls follow in
  *     AFTER     the phase after it
  *     RELEASE   the held address is given back (finally)
  *
- * Operations refer to each other by the handle that bs_emit() returns; flushing makes indexes of
- * them.  Private to gce_bs_*plan.c.  Pure. */
+ * Operations refer to each other by the handle that bs_emit() returns.  Private to gce_bs_*plan.c.
+ * Pure. */
 #ifndef TRIMTAB_GCE_BS_EMIT_PLAN_H
 #define TRIMTAB_GCE_BS_EMIT_PLAN_H
 
 #include "common/lb/diff.h"
-#include "common/lb/draft.h"
 #include "providers/gce/backend/gce_bs.h"
-#include "providers/gce/ops/gce_ops.h"
+#include "providers/gce/ops/gce_emit_plan.h"
 
 enum bs_phase {
     BS_FIRST = 0,
@@ -49,36 +48,48 @@ enum bs_phase {
     BS_PHASES,
 };
 
-/* An operation that is noted. */
-struct bs_pending {
-    struct lb_draft draft; /* first: common/lb/draft.h */
-    struct gce_op *arg;    /* NULL: kept, or another planner's */
-    bool of_check;         /* a firewall: it lets health checks in */
-    bool turns;         /* a backend service: it gets another check, which must be let in before */
-    bool needs_members; /* and which only those pass that join in the same plan */
-};
 struct bs_emit {
     struct arena *a;
     struct lb_plan *p;
     const struct gce_bs_facts *f;
     const struct gce_bs_input *in;
     const struct gce_slots *seen;
-    struct lb_drafts drafts; /* of struct bs_pending */
+    struct gce_emit out; /* where they are noted; ops/gce_emit_plan.h */
 };
 void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_facts *f,
                   const struct gce_bs_input *in, const struct gce_slots *seen);
-/* Notes an operation that `arg` carries out (kind, type and calls are filled in from it; the name,
- * too, unless op has one); returns its handle. */
-int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_op arg);
-/* The resource is as it should be. */
-void bs_keep(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name);
-/* An operation that is noted, to be completed; valid until the next one is noted. */
-struct lb_op *bs_op(struct bs_emit *e, int handle);
-struct bs_pending *bs_pending_of(struct bs_emit *e, int handle);
-/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be somebody
- * else's to delete. */
-int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name,
-              const char *why);
+/* gce_emit() and its like, by phase. */
+static inline int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op,
+                          struct gce_op arg)
+{
+    return gce_emit(&e->out, (int)phase, op, arg);
+}
+static inline void bs_keep(struct bs_emit *e, enum bs_phase phase, enum gce_collection c,
+                           const char *name)
+{
+    gce_emit_keep(&e->out, (int)phase, c, name);
+}
+static inline int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c,
+                            const char *name, const char *why)
+{
+    return gce_emit_delete(&e->out, (int)phase, (struct gce_op){.c = c, .name = name}, why);
+}
+static inline struct gce_pending *bs_pending_of(struct bs_emit *e, int handle)
+{
+    return gce_emit_at(&e->out, handle);
+}
+static inline struct lb_op *bs_op(struct bs_emit *e, int handle)
+{
+    return &bs_pending_of(e, handle)->draft.op;
+}
+static inline bool bs_deletes(const struct bs_emit *e, enum gce_collection c, const char *name)
+{
+    return gce_emit_deletes(&e->out, c, name);
+}
+static inline bool bs_changes(const struct bs_emit *e)
+{
+    return gce_emit_changes(&e->out);
+}
 /* Operations of another planner, from a plan of its own that is not sealed: each goes into the
  * phase that is named for its verb. */
 struct bs_adoption {
@@ -89,21 +100,10 @@ struct bs_adoption {
     int n_first; /* so many of the first operations go with the deletes, whatever their verb */
 };
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where);
-/* Is a delete of it noted already? */
-bool bs_deletes(const struct bs_emit *e, enum gce_collection c, const char *name);
-/* Is there anything noted that changes something? */
-bool bs_changes(const struct bs_emit *e);
 /* Appends everything to the plan, in order. */
 void bs_flush(struct bs_emit *e);
 /* gce_bs_order_plan.c: names, for each of the operations just appended, those of the others
  * that it waits for. */
-void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n);
-
-/* A text that tells an address which is known later: `text` has BS_LATER in its place. */
-#define BS_LATER "@later@"
-struct gce_op_late bs_late_text(struct arena *a, const char *member, const char *text,
-                                struct lb_value v);
-/* A tree that goes with the arena; NULL stays NULL. */
-struct json_object *bs_own(struct arena *a, struct json_object *o);
+void bs_order(struct lb_plan *p, const struct gce_pending *const *items, size_t n);
 
 #endif

@@ -45,7 +45,7 @@ struct bs_side {
     int hold;            /* handle of the operation that holds the address, -1 */
     struct lb_value ip;  /* without prefix; by handle when it is known later */
     int allow;           /* handle of the operation on the traffic firewall, -1 */
-    bool ranges_changed; /* somebody who came in is kept out from now on */
+    bool ranges_changed; /* clients that came in are kept out from now on */
 };
 struct bs_ensure {
     struct bs_emit e;
@@ -125,7 +125,7 @@ struct bs_firewall {
  * it is kept. */
 int bs_firewall_ensure(struct bs_ensure *n, const struct bs_firewall *w, int *ret_op,
                        struct err *err) _warn_unused_;
-/* Does the firewall that was found name this Service, or nobody?  Long names of two Services
+/* Does the firewall that was found name this Service, or none?  Long names of two Services
  * can be the same. */
 bool bs_firewall_is_ours(struct arena *a, const struct gce_bs_input *in,
                          const struct gce_firewall *found);

@@ -4,7 +4,7 @@
  *
  * Three things must never happen: a deny firewall above the one that allows (so deny comes last,
  * goes first, and waits for the change of allow), a firewall without target tags (it would open
- * every machine of the network), and an empty list of sources (the cloud reads it as "everybody").
+ * every machine of the network), and an empty list of sources (the cloud reads it as all clients).
  * Where a family has no range left, its firewall goes.  A firewall of another network cannot be
  * patched: it is made again.  Long names of two Services can be the same (gce-l4.md §2.5 N27): what
  * another Service's description is on is not touched.
@@ -16,7 +16,6 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_firewall_diff.h"
-#include "providers/gce/model/gce_gcloud.h"
 
 #include <string.h>
 
@@ -40,8 +39,8 @@ static int check_tags(const struct gce_bs_input *in, struct err *err)
     if (in->tags.n > 0 || !in->tags_known) {
         return ERR_OK;
     }
-    if (err_is_retryable(in->tags_err.code)) {
-        return err_copy(err, &in->tags_err);
+    if (in->tags_err != NULL && err_is_retryable(in->tags_err->code)) {
+        return err_copy(err, in->tags_err);
     }
     return err_set(
         err, ERR_INVALID,
@@ -135,14 +134,15 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
 }
 
 /* Members of the body that depend on the rule's address. */
-static void put_late(const struct bs_ensure *n, const struct bs_firewall *w, struct gce_op *arg)
+static void put_late(const struct bs_ensure *n, const struct bs_firewall *w,
+                     const struct gce_firewall *full, struct gce_op *arg)
 {
-    const char *text = gce_bs_firewall_for(n->e.a, n->d, w->f, BS_LATER).description;
+    const char *text = full->description;
     bool whole = w->f->denied.n > 0 && str_has_suffix(w->f->name, "-ipv6");
     arg->late[arg->n_late++] = (struct gce_op_late){
         .member = "destinationRanges", .value = w->ip, .suffix = whole ? GCE_BS_PREFIX_V6 : NULL};
-    if (strstr(text, BS_LATER) != NULL) { /* the old kind's description names the address */
-        arg->late[arg->n_late++] = bs_late_text(n->e.a, "description", text, w->ip);
+    if (strstr(text, GCE_LATER) != NULL) { /* the old kind's description names the address */
+        arg->late[arg->n_late++] = gce_late_text(n->e.a, "description", text, w->ip);
     }
 }
 
@@ -155,15 +155,15 @@ static struct gce_op op_of(const struct bs_ensure *n, const struct bs_firewall *
     bool clears = !create && !late && want->destinations.n == 0 && is->destinations.n > 0;
     struct gce_op arg = {.c = GCE_FIREWALLS,
                          .verb = create ? GCE_INSERT : GCE_PATCH,
-                         .body = bs_own(a, gce_firewall_body(want, clears))};
+                         .body = gce_own(a, gce_firewall_body(want, clears))};
+    struct gce_firewall told = *want;
     if (late) {
-        put_late(n, w, &arg);
+        const struct gce_firewall full = gce_bs_firewall_for(a, n->d, w->f, GCE_LATER);
+        put_late(n, w, &full, &arg);
+        told.description = full.description;
+        told.destinations = full.destinations;
     }
-    if (n->e.f->on_xpn) {
-        arg.command = gce_gcloud_firewall(a, create ? GCE_GCLOUD_CREATE : GCE_GCLOUD_UPDATE, want,
-                                          n->e.f->network_project);
-        arg.ret_value = ARENA_NEW(a, const char *);
-    }
+    gce_emit_by_hand(&n->e.out, &arg, &told);
     return arg;
 }
 
@@ -255,8 +255,8 @@ static bool narrows(const struct bs_ensure *n, const struct gce_firewall *is,
     return !opens_to_all(n->e.a, want) && !str_set_eq(&now, &then);
 }
 
-/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would.  The
- * one that upstream opens in this case stays as it was found until the Service is edited, or
+/* A family whose ranges were all dropped lets no client in; a firewall of an earlier spec would.
+ * The one that upstream opens in this case stays as it was found until the Service is edited, or
  * --repair-adopted says so (docs/deviations.md). */
 static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
 {
@@ -285,7 +285,7 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
                                  : "spec.ipFamilies changed");
 }
 
-/* Lowering allow to the priority of a deny firewall that stays would shut everybody out. */
+/* Lowering allow to the priority of a deny firewall that stays would shut all clients out. */
 static struct gce_firewall above_deny(const struct bs_ensure *n, const struct bs_side *s)
 {
     struct gce_firewall f = s->d->firewall;

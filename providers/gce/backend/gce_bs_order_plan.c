@@ -9,13 +9,14 @@
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
  *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
- *     a backend service that is made     its check and its NEGs; the one of its name, or its place,
+ *     a backend service that is made     its check and its NEGs, or the instance groups that stand
+ *                                        before it in the plan; the one of its name, or its place,
  *                                        that goes
  *     one that changes                   the same, and the rules that must not refer to it
  *                                        meanwhile; where it gets another check, the firewall that
  *                                        lets it in, and of policy Local, which only nodes with
- *                                        pods pass, the members that join: nobody may lose all
- *                                        nodes for want of them
+ *                                        pods pass, the members that join: no balancer may lose
+ *                                        all nodes for want of them
  *     a forwarding rule that goes        all that its replacement needs to serve at once
  *     a forwarding rule that comes       its backend service, its address, the rule that it
  *                                        replaces
@@ -57,7 +58,7 @@
 /* All that a new rule needs to serve, but for what cannot come before the old one has gone. */
 #define READY (FREE | HOLD | CHECK | CHECK_WALL | TRAFFIC | NEG | JOIN | BACKEND | TURN)
 
-static unsigned firewall_role(const struct bs_pending *one, bool goes)
+static unsigned firewall_role(const struct gce_pending *one, bool goes)
 {
     if (goes) {
         return one->draft.phase == BS_FIRST   ? WALL_FIRST
@@ -67,7 +68,7 @@ static unsigned firewall_role(const struct bs_pending *one, bool goes)
     return one->of_check ? CHECK_WALL : one->draft.phase == BS_DENY ? DENY : TRAFFIC;
 }
 
-static unsigned neg_role(const struct bs_pending *one, enum gce_verb verb)
+static unsigned neg_role(const struct gce_pending *one, enum gce_verb verb)
 {
     if (one->draft.phase == BS_FIRST) {
         return NEG_FIRST;
@@ -84,7 +85,7 @@ static unsigned neg_role(const struct bs_pending *one, enum gce_verb verb)
     }
 }
 
-static unsigned role_of(const struct bs_pending *one)
+static unsigned role_of(const struct gce_pending *one)
 {
     const struct gce_op *arg = one->draft.op.arg;
     if (one->draft.op.verb == LB_KEEP) {
@@ -110,7 +111,7 @@ static unsigned role_of(const struct bs_pending *one)
     }
 }
 
-/* One that lets nobody in who may come goes at once, and so does that of a balancer that goes; else
+/* One that lets no wanted client in goes at once, and so does that of a balancer that goes; else
  * the rule goes before. */
 static unsigned wall_off_waits_for(enum bs_phase phase)
 {
@@ -127,7 +128,7 @@ static unsigned wall_off_waits_for(enum bs_phase phase)
 
 /* Those, among the ones before it, that the operation waits for; `replaces`: some rule goes
  * in this plan. */
-static unsigned waits_for(const struct bs_pending *one, bool replaces)
+static unsigned waits_for(const struct gce_pending *one, bool replaces)
 {
     enum bs_phase phase = (enum bs_phase)one->draft.phase;
     switch (role_of(one)) {
@@ -179,10 +180,10 @@ static bool share_a_name(const struct lb_op *x, const struct lb_op *y)
 
 /* Operations that this one needs for its body, and those of the table.  `items` stand in the plan's
  * order. */
-static void order_one(struct lb_plan *p, const struct bs_pending *const *items, size_t at,
+static void order_one(struct lb_plan *p, const struct gce_pending *const *items, size_t at,
                       bool replaces)
 {
-    const struct bs_pending *one = items[at];
+    const struct gce_pending *one = items[at];
     const struct gce_op *arg = one->draft.op.arg;
     unsigned on = waits_for(one, replaces);
     lb_plan_after(p, one->draft.at, -1);
@@ -191,7 +192,7 @@ static void order_one(struct lb_plan *p, const struct bs_pending *const *items, 
         lb_plan_after(p, one->draft.at, v->text == NULL ? v->op : -1);
     }
     for (size_t i = 0; i < at; i++) {
-        const struct bs_pending *other = items[i];
+        const struct gce_pending *other = items[i];
         if (other->draft.op.verb != LB_KEEP &&
             ((role_of(other) & on) != 0 || share_a_name(&one->draft.op, &other->draft.op))) {
             lb_plan_after(p, one->draft.at, other->draft.at);
@@ -210,19 +211,35 @@ static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
     return false;
 }
 
+static bool is_of_groups(const struct lb_op *op)
+{
+    return str_eq(op->kind, gce_collection_word(GCE_GROUPS));
+}
+
 /* The operations of another planner for the same Service, which stand before these: all of them are
- * over when the first of these begins. */
+ * over when the first of these begins.  But for instance groups, whose order is known. */
 static bool has_others(const struct lb_plan *p, size_t from)
 {
     for (size_t i = 0; i < from; i++) {
-        if (p->ops[i].verb != LB_KEEP && share_an_owner(&p->ops[i], &p->ops[from])) {
+        if (p->ops[i].verb != LB_KEEP && !is_of_groups(&p->ops[i]) &&
+            share_an_owner(&p->ops[i], &p->ops[from])) {
             return true;
         }
     }
     return false;
 }
 
-void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n)
+/* An empty group has no network, and no backend service takes it (gce-l4.md §8.3). */
+static void order_after_groups(struct lb_plan *p, size_t from, const struct gce_pending *one)
+{
+    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN)) != 0; i++) {
+        if (is_of_groups(&p->ops[i]) && share_an_owner(&p->ops[i], &p->ops[one->draft.at])) {
+            lb_plan_after(p, one->draft.at, (int)i);
+        }
+    }
+}
+
+void bs_order(struct lb_plan *p, const struct gce_pending *const *items, size_t n)
 {
     bool replaces = false;
     bool barrier = n > 0 && has_others(p, (size_t)items[0]->draft.at);
@@ -236,6 +253,7 @@ void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n
         }
         if (!barrier && op->finally == LB_FINALLY_NO) {
             order_one(p, items, i, replaces);
+            order_after_groups(p, (size_t)items[0]->draft.at, items[i]);
         }
         barrier = false;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_rules_plan.c: forwarding rules of one family, and the address that they share.
  *
- * What a rule is can hardly be changed: it is deleted and made again, and its address would go to
- * somebody else in between.  So the address is held before a rule goes that has it, and where two
+ * What a rule is can hardly be changed: it is deleted and made again, and its address could go to
+ * another user in between.  So the address is held before a rule goes that has it, and where two
  * rules are to share a new one; the first rule of a load balancer takes its address from the cloud
  * without holding (docs/deviations.md).  Global access, and the tier of an internal rule, are
  * patched in place.
@@ -36,7 +36,7 @@ static const char *scheme_of(const struct gce_rule *r)
     return str_is_empty(r->scheme) ? "EXTERNAL" : r->scheme;
 }
 
-/* A rule of a target pool, or one with another backend service, is somebody else's matter. */
+/* A rule of a target pool, or one with another backend service, is not this plan's matter. */
 static bool leads_here(const struct bs_ensure *n, const struct gce_rule *r)
 {
     return !str_is_empty(r->backend_service) &&
@@ -403,7 +403,7 @@ static void plan_hold(struct bs_ensure *n, struct bs_side *s)
                       (struct gce_op){
                           .c = GCE_ADDRESSES,
                           .verb = GCE_INSERT,
-                          .body = bs_own(e->a, gce_address_body(&d)),
+                          .body = gce_own(e->a, gce_address_body(&d)),
                           .read_member = known ? NULL : "address",
                           .ret_value = known ? NULL : outcome_of(n, s),
                       });
@@ -488,7 +488,7 @@ static struct gce_op insert_op(struct bs_ensure *n, const struct bs_side *s,
 {
     struct arena *a = n->e.a;
     struct gce_op arg = {
-        .c = GCE_RULES, .verb = GCE_INSERT, .body = bs_own(a, gce_rule_body(want))};
+        .c = GCE_RULES, .verb = GCE_INSERT, .body = gce_own(a, gce_rule_body(want))};
     if (s->ip.text != NULL) {
         return arg;
     }
@@ -498,11 +498,12 @@ static struct gce_op insert_op(struct bs_ensure *n, const struct bs_side *s,
         return arg;
     }
     bool prefix = gce_bs_rule_has_prefix(n->d, want);
-    const char *text = gce_bs_rule_for(a, n->d, want, BS_LATER).description;
+    const char *text = gce_bs_rule_for(a, n->d, want, GCE_LATER).description;
     arg.late[arg.n_late++] = (struct gce_op_late){
         .member = "IPAddress", .value = s->ip, .suffix = prefix ? GCE_BS_PREFIX_V6 : NULL};
-    if (strstr(text, BS_LATER) != NULL) { /* the description names the address that was asked for */
-        arg.late[arg.n_late++] = bs_late_text(a, "description", text, s->ip);
+    if (strstr(text, GCE_LATER) !=
+        NULL) { /* the description names the address that was asked for */
+        arg.late[arg.n_late++] = gce_late_text(a, "description", text, s->ip);
     }
     return arg;
 }
@@ -540,7 +541,7 @@ static void plan_patch(struct bs_ensure *n, const struct bs_rule *r)
                   (struct gce_op){
                       .c = GCE_RULES,
                       .verb = GCE_PATCH,
-                      .body = bs_own(e->a, gce_rule_patch_body(&r->patched)),
+                      .body = gce_own(e->a, gce_rule_patch_body(&r->patched)),
                   });
 }
 

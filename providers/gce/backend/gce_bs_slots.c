@@ -9,8 +9,8 @@
  *     UPDATE   main: the backend service
  *     DELETE   main: what the kind has when it is whole; extra: all names, in both naming schemes
  * Of NEGs alone nothing else is checked.  NEGs and addresses that the Service names are added by
- * whoever knows them (gce_bs_observe.c).  A shared health check that others want is no matter of
- * this Service's.
+ * gce_bs_observe.c.  A shared health check that others want does not concern
+ * this Service.
  * Source: gce-l4.md §6, §9.4; gce-cloud-provider.md §5.11, §15 row
  * 16; docs/adr/0005-observing.md. Pure. */
 #include "providers/gce/backend/gce_bs_names.h"

@@ -3,11 +3,11 @@
  * is refused (plan.h, lb_undo).
  *
  * A rule goes before its replacement comes.  Should that one be refused, three things are put back:
- * the rule as it was read; the ports of the traffic firewall, without which the rule serves nobody;
- * and the backend service's protocol, without which the cloud does not take the rule.  Source
- * ranges stay as the Service has them now: a refused edit lets in no more clients than it asks for.
- * A rule of another scheme is not put back, because its backend service has gone, and with it its
- * address.  Pure. */
+ * the rule as it was read; the ports of the traffic firewall, without which the rule serves no
+ * client; and the backend service's protocol, without which the cloud does not take the rule.
+ * Source ranges stay as the Service has them now: a refused edit lets in no more clients than it
+ * asks for.  A rule of another scheme is not put back, because its backend service has gone, and
+ * with it its address.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
@@ -33,21 +33,7 @@ static const char *replacement(const struct bs_side *s, const char *name)
 
 static const struct lb_undo *undo_of(struct bs_ensure *n, struct gce_op arg, const char *until)
 {
-    struct gce_op *kept = ARENA_NEW(n->e.a, struct gce_op);
-    struct lb_undo *undo = ARENA_NEW(n->e.a, struct lb_undo);
-    *kept = arg;
-    kept->call = n->e.in->call;
-    *undo = (struct lb_undo){
-        .verb = arg.verb == GCE_INSERT ? LB_CREATE : LB_CHANGE,
-        .kind = gce_collection_word(arg.c),
-        .name = arg.name,
-        .until_kind = gce_collection_word(GCE_RULES),
-        .until_name = until,
-        .type = gce_op_type_of(arg.verb),
-        .arg = kept,
-        .calls = gce_op_calls(kept),
-    };
-    return undo;
+    return gce_emit_undo(&n->e.out, arg, GCE_RULES, until);
 }
 
 static struct gce_op remake_rule(struct bs_ensure *n, const struct gce_rule *r)
@@ -55,7 +41,7 @@ static struct gce_op remake_rule(struct bs_ensure *n, const struct gce_rule *r)
     return (struct gce_op){.c = GCE_RULES,
                            .verb = GCE_INSERT,
                            .name = r->name,
-                           .body = bs_own(n->e.a, gce_rule_body(r))};
+                           .body = gce_own(n->e.a, gce_rule_body(r))};
 }
 
 const struct lb_undo *bs_undo_rule(struct bs_ensure *n, const struct bs_side *s,
@@ -77,7 +63,7 @@ const struct lb_undo *bs_ask_backend(struct bs_ensure *n)
     const struct gce_op again = {.c = GCE_BACKENDS,
                                  .verb = GCE_INSERT,
                                  .name = n->service->name,
-                                 .body = bs_own(n->e.a, gce_bservice_body(n->service, NULL))};
+                                 .body = gce_own(n->e.a, gce_bservice_body(n->service, NULL))};
     return undo_of(n, again, n->service->name);
 }
 
@@ -99,7 +85,7 @@ const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side 
                    (struct gce_op){.c = GCE_FIREWALLS,
                                    .verb = GCE_PATCH,
                                    .name = is->name,
-                                   .body = bs_own(n->e.a, gce_firewall_body(&former, false))},
+                                   .body = gce_own(n->e.a, gce_firewall_body(&former, false))},
                    until);
 }
 
@@ -118,7 +104,7 @@ const struct lb_undo *bs_undo_backend(struct bs_ensure *n)
                                        .verb = GCE_UPDATE,
                                        .name = is->name,
                                        .fingerprint = true,
-                                       .body = bs_own(n->e.a, body)},
+                                       .body = gce_own(n->e.a, body)},
                        until);
     }
     return NULL;

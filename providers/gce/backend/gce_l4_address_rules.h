@@ -3,9 +3,9 @@
  * rules of another tier have to go for it.
  *
  * Order of the wishes: an address that the annotation names, spec.loadBalancerIP, what the existing
- * rule has in the same subnetwork, anything.  What is chosen from a rule, or is nobody's
- * reservation, is held by us while rules are made again (docs/deviations.md: only then).  Asked
- * from outside by trimtab-eval (gce.l4.ip_to_use, gce.ilb.ip_to_use).
+ * rule has in the same subnetwork, anything.  An address that is chosen from a rule, or is not a
+ * user's reservation, is held by us while rules are made again (docs/deviations.md: only then).
+ * Asked from outside by trimtab-eval (gce.l4.ip_to_use, gce.ilb.ip_to_use).
  * Source: gce-l4.md §4.4, §5.2 steps 2 and 5, A4, vectors V67–V86; gce-cloud-provider.md
  * §5.3 step 12.  Pure. */
 #ifndef TRIMTAB_GCE_L4_ADDRESS_RULES_H
@@ -16,8 +16,9 @@
 /* The address that the Service names: the first of gce_l4_address_names() of the wanted family
  * among `found` (those that exist; one without ipVersion is IPv4), else for IPv4
  * spec.loadBalancerIP.  *ret has ip "" when it names none.  Whether spec.loadBalancerIP is reserved
- * is not known here: `reserved` stays false, `tier` "" for whoever looks the address up by its IP.
- * *ret_both (may be NULL): the annotation won over spec.loadBalancerIP (event MixedStaticIP). */
+ * is not known here: `reserved` stays false, `tier` "" for the caller that looks the address up by
+ * its IP.  *ret_both (may be NULL): the annotation won over spec.loadBalancerIP (event
+ * MixedStaticIP). */
 void gce_l4_user_address(struct arena *a, const struct tt_service *s,
                          const struct gce_address *const *found, size_t n, bool v6,
                          struct gce_bs_user_address *ret, bool *ret_both);
@@ -41,7 +42,7 @@ struct gce_l4_address_choice {
     const char *ip;   /* what upstream aims at, without prefix; "" = any */
     const char *ask;  /* what is to be asked for: ip, but "" when `lost` */
     const char *name; /* of the annotation's reservation, "" */
-    bool managed;     /* nobody else has reserved it: it is ours to hold and to let go */
+    bool managed;     /* no user has reserved it: it is ours to hold and to let go */
     bool from_rule;   /* an existing rule has it */
     bool lost;        /* it is of a rule whose tier is wrong: an address cannot change its tier */
 };

@@ -3,8 +3,8 @@
  * tell what was made.
  *
  * A family of which no source range is left gets no firewall that lets clients in: one without
- * sources would let in everybody (gce-l4.md Appendix A, A8; --empty-source-family-allows-all brings
- * upstream's answer back).
+ * sources would let in all clients (gce-l4.md Appendix A, A8; --empty-source-family-allows-all
+ * brings upstream's answer back).
  * Source: gce-l4.md §2.6, §4.3, §4.8, §4.11, §5.7; Appendix C row 7.  Part of
  * gce_bs_desired_parts.h.  Pure. */
 #include "providers/gce/backend/gce_bs_desired_parts.h"
@@ -37,7 +37,7 @@ static struct gce_firewall common(const struct gce_l4_wish *w, const char *name,
 
 /* ---- those that let clients in, and the one that keeps all others out ------------------------ */
 
-/* Sources of a side; false: nobody of this family may come in. */
+/* Sources of a side; false: no client of this family may come in. */
 static bool sources_of(const struct gce_l4_wish *w, bool v6, struct gce_strs *ret)
 {
     *ret = v6 ? w->ranges.v6 : w->ranges.v4;

@@ -18,7 +18,7 @@
 
 struct gce_cluster_id {
     struct mutex lock;
-    struct cond changed; /* somebody has looked */
+    struct cond changed; /* a caller has looked */
     char *id _guarded_by_(lock);
     int64_t read_ms _guarded_by_(lock);
     bool looking _guarded_by_(lock); /* one at a time: the others wait for what it finds */
@@ -157,7 +157,7 @@ static void store(struct gce_cluster_id *c, const struct tt_host *host, const ch
     mutex_unlock(&c->lock);
 }
 
-/* True: the caller is to look.  False: *ret is what somebody found a moment ago. */
+/* True: the caller is to look.  False: *ret is what another caller found a moment ago. */
 static bool claim(struct gce_cluster_id *c, struct arena *a, const struct tt_host *host,
                   const char **ret)
 {

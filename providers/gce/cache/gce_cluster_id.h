@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_cluster_id.h: the id that tells the shared resources of one cluster from another's.
  *
- * ConfigMap kube-system/ingress-uid, shared with ingress-gce: whoever starts first makes it,
- * nobody ever overwrites it. Kept for ten minutes, then checked again; while it cannot be
+ * ConfigMap kube-system/ingress-uid, shared with ingress-gce: the first program to start makes it,
+ * none overwrites it. Kept for ten minutes, then checked again; while it cannot be
  * read, the last one is used.
  * Source: gce-cloud-provider.md §13.  Thread-safe. */
 #ifndef TRIMTAB_GCE_CLUSTER_ID_H

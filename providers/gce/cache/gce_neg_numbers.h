@@ -20,7 +20,7 @@ void gce_numbers_free(struct gce_numbers *x); /* NULL is fine */
 uint32_t gce_numbers_take(struct gce_numbers *x, const struct gce_endpoint *e);
 /* Used once less. */
 void gce_numbers_drop(struct gce_numbers *x, uint32_t id);
-/* False: nobody uses it. */
+/* False: not in use. */
 bool gce_numbers_find(const struct gce_numbers *x, const struct gce_endpoint *e, uint32_t *ret);
 /* Its NEG; borrowed until it is dropped. */
 struct gce_endpoint gce_numbers_get(const struct gce_numbers *x, uint32_t id);

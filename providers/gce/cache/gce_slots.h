@@ -8,8 +8,8 @@
  * What the snapshot knows answers
  *     main    for a minute
  *     extra   whatever its age; when fresh is asked, only that something is absent
- *     NEGs, instance groups, and the main ones of an UPDATE: that they are there, whatever the age,
- *     also
+ *     NEGs, instance groups, and the main ones of an UPDATE but for target pools, which hold their
+ *     members: that they are there, whatever the age, also
  *             when fresh is asked, until a conflict has shown that it is outdated (nodes come and
  *             go, a backend service that we wrote stays)
  * A slot that was seen holds its resource decoded, as the struct of its collection.  Of what the
@@ -35,6 +35,7 @@ struct gce_slot {
     /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check, gce_hc (both
      * health-check collections), gce_bservice, gce_neg, gce_group, gce_subnetwork */
     const void *as;
+    struct gce_read *ahead; /* its answer, read beside those of other Services; NULL: not read */
 };
 struct gce_slots {
     struct arena *a;
@@ -45,6 +46,10 @@ struct gce_slots {
     size_t cap;
     unsigned more_kinds; /* DELETE: kinds that are listed along if they never were (GCE_KIND) */
     bool from_snapshot;  /* an answer of it that may be outdated was used */
+    bool from_cloud;     /* the cloud was asked: what is added later is asked for there, too */
+    /* DELETE: nothing is taken for absent that was not asked for by its name */
+    bool by_name;
+    unsigned listed_now; /* kinds (GCE_KIND) that these looks have listed */
 };
 /* At each observation anew. */
 void gce_slots_init(struct gce_slots *s, struct arena *a);

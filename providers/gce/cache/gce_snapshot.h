@@ -5,13 +5,13 @@
  * reads otherwise.  Own writes update it, errors make it forget what they touched.  Two
  * questions are answered from it:
  *   - "is it as it should be?"  from entries of bounded age (60 s);
- *   - "did an interrupted run leave something?"  from entries of any age: nobody but us makes
+ *   - "did an interrupted run leave something?"  from entries of any age: only trimtab makes
  *     resources of our names, so what was absent when we listed, and was not written by us
  *     since, is absent still.
  * Each resource is kept as compact JSON of the members that we know, as its difference from
  * others of its kind (gce_store.h, gce_pack.h); pools of the same members share one list (a
  * thousand Services on 250 nodes cost one list, not a thousand).  Thread-safe; no lock is held
- * while somebody reads from the cloud. */
+ * during a read from the cloud. */
 #ifndef TRIMTAB_GCE_SNAPSHOT_H
 #define TRIMTAB_GCE_SNAPSHOT_H
 
@@ -37,8 +37,7 @@ struct gce_key {
 #define GCE_KEY(c_, name_) (&(const struct gce_key){.c = (c_), .name = (name_)})
 
 /* Sets of collections. */
-#define GCE_KIND(c)           (1u << (c))
-#define GCE_KINDS_TARGET_POOL (GCE_KIND(GCE_CHECKS + 1) - 1) /* the first five of gce_api.h */
+#define GCE_KIND(c) (1u << (c))
 
 struct gce_snapshot;
 struct gce_snapshot *gce_snapshot_new(struct clock *clock) _warn_unused_;
@@ -97,7 +96,7 @@ bool gce_fill_is_over(const struct gce_fill *f);
 void gce_fill_commit(struct gce_fill *f); /* frees it */
 void gce_fill_drop(struct gce_fill *f);   /* NULL is fine */
 
-/* One filler at a time: true makes the caller the one; false after somebody else has filled (or
+/* One filler at a time: true: the caller must fill; false after another caller has filled (or
  * the wait was cancelled).  The filler ends with gce_snapshot_filled(). */
 bool gce_snapshot_claim(struct gce_snapshot *s, struct cancel *cancel);
 void gce_snapshot_filled(struct gce_snapshot *s);

@@ -5,7 +5,7 @@
  *
  * The pieces of one load balancer share a name or two, so a name is kept once and the few entries
  * under it are a list; what an entry says is packed (gce_pack.h).  An entry that a list under way
- * has brought is *pending*: nobody sees it until the list is complete.  5,000 Services with three
+ * has brought is *pending*: it is not seen until the list is complete.  5,000 Services with three
  * NEGs each take some 6 MiB.  Not thread-safe: the snapshot's lock guards it.  Private to
  * gce_snapshot*.c and their tests. */
 #ifndef TRIMTAB_GCE_STORE_H

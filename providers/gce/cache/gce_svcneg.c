@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_svcneg.c: see gce_svcneg.h.
  *
- * The list is made by whoever comes first; the others wait for it, so that nobody makes an object
+ * The first caller makes the list; the others wait for it, so that none makes an object
  * that is there.  What is written is known from then on; after a failed write nothing is known of
  * that object, and it is read before it is written again. */
 #include "providers/gce/cache/gce_svcneg.h"
@@ -143,11 +143,11 @@ static int list(struct gce_svcneg *c, const struct gce_svcneg_call *k, struct er
     return code;
 }
 
-/* True: the caller is to list.  Waits for whoever lists. */
+/* True: the caller is to list.  Waits for the caller that lists. */
 static bool claim(struct gce_svcneg *c, int64_t now_ms)
 {
     mutex_lock(&c->lock);
-    while (c->state == LISTING) { /* whoever lists is bound by its own deadline */
+    while (c->state == LISTING) { /* the caller that lists has a deadline of its own */
         clock_wait(clock_real(), &c->changed, &c->lock, CLOCK_NEVER);
     }
     bool mine = c->state == NOT_LISTED || (c->state == ABSENT && now_ms >= c->again_ms);
@@ -276,7 +276,7 @@ static int make(struct task *t, int32_t *ret_code, struct err *err)
 {
     *ret_code = create(t->k, &t->ref, gce_svcneg_create(t->a, t->w, t->now));
     if (*ret_code == TT_EXISTS || *ret_code == TT_CONFLICT) {
-        return ERR_OK; /* it was there, or comes from somebody else: it is read */
+        return ERR_OK; /* it was there, or comes from another client: it is read */
     }
     if (*ret_code == TT_NOT_FOUND || *ret_code == TT_FORBIDDEN) {
         say_refused(t, *ret_code); /* the namespace goes, or the kind went: it can do without */

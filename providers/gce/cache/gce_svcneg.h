@@ -4,7 +4,7 @@
  *
  * What is in them is kept as a digest per object: one list when the first is asked for, later only
  * own writes.  So the re-sync of thousands of Services asks nothing and writes nothing.  An object
- * that somebody deletes by hand is made again at the next write, or after a restart; one that was
+ * that is deleted by hand is made again at the next write, or after a restart; one that was
  * not allowed is tried again after ten minutes.  Where the kind does not exist (404 of the list) or
  * may not be touched (403), load balancers work without: it is said in the log, and looked again
  * after a while.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_waits.h: when to look again for something that somebody else is to bring about in the cloud.
+/* gce_waits.h: when to look again for something that another program is to bring about in the
+ * cloud.
  *
  * Nothing tells us of it, so it is looked for: soon at first, then after twice the time, and so on.
- * As soon as what is missing is another thing, it begins again, because then somebody is at work.
+ * As soon as what is missing is another thing, it begins again, because then work goes on.
  * Thread-safe; forgotten when the process ends. */
 #ifndef TRIMTAB_GCE_WAITS_H
 #define TRIMTAB_GCE_WAITS_H

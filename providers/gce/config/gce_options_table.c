@@ -93,7 +93,7 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
      "only nodes with spec.podCIDR become members (upstream's rule); off for clusters that assign "
      "addresses of pods elsewhere"},
     {"empty-source-family-allows-all", B, 0, "false",
-     "source ranges of one family only: everybody of the other family may come in (upstream's "
+     "source ranges of one family only: all clients of the other family may come in (upstream's "
      "rule)"},
     {"lenient-load-balancer-type", B, 0, "false",
      "a new Service whose annotation load-balancer-type is neither Internal nor External, but "

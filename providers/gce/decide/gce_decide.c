@@ -32,7 +32,7 @@ struct walk {
     const struct tt_service *s;
     const struct gce_switches *f;
     struct gce_decision *d;
-    struct lb_explain *trace; /* NULL: nobody reads along */
+    struct lb_explain *trace; /* NULL: not traced */
     unsigned has_finalizers;  /* bits of kinds */
     unsigned has_rule;        /* bit of the kind that the rule found belongs to */
 };
@@ -123,7 +123,7 @@ static bool rule_has_service(const struct walk *w)
     return (w->has_rule & BIT_NETLB) != 0;
 }
 
-/* The rule of the legacy name, whoever made it. */
+/* The rule of the legacy name, whatever made it. */
 static void note_rule(const struct walk *w, const char *so)
 {
     const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
@@ -387,7 +387,7 @@ static bool is_rule_of_other_side(const struct walk *w)
            internal != gce_kind_is_internal(w->d->is);
 }
 
-/* Somebody else's load balancer of the other side has the name a<uid>, which `is` needs, too. */
+/* Another owner's load balancer of the other side has the name a<uid>, which `is` needs, too. */
 static bool is_name_taken(const struct walk *w, unsigned run)
 {
     return w->d->is != GCE_KIND_ILB_NEGS && w->d->is != GCE_KIND_NEGS_ONLY &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_decide_table.h: the kinds, and the rows of the decision, as tables.
  *
- * Private to gce_decide*.c and to tests; everybody else asks gce_decide.h.  The rows stand in the
+ * Private to gce_decide*.c and to tests; all other code asks gce_decide.h.  The rows stand in the
  * order in which they are asked; docs/providers/gce.md is printed from them.  Pure. */
 #ifndef TRIMTAB_GCE_DECIDE_TABLE_H
 #define TRIMTAB_GCE_DECIDE_TABLE_H

@@ -45,6 +45,8 @@ struct turn {
     uint64_t began; /* order in which syncs came */
     bool holds;
     bool works;    /* observe found something to do */
+    bool put_off;  /* to the balancers' plan */
+    bool failed;   /* an operation of that plan */
     unsigned open; /* operations that have not ended yet */
 };
 struct gce_groups {
@@ -203,7 +205,7 @@ struct zone_state {
     struct gce_strs remove;
 };
 
-/* A VM that Google refused to take is not offered again at once: everybody would run into
+/* A VM that Google refused to take is not offered again at once: every Service would run into
  * the same refusal. */
 static struct gce_strs without_refused(struct gce_groups *g, struct arena *a, const char *zone,
                                        const struct gce_strs *names)
@@ -293,7 +295,7 @@ static bool is_done(struct gce_groups *g, struct arena *a, const char *group,
     return true;
 }
 
-/* Somebody who came later has changed them, and what they hold is known. */
+/* A later Service has changed them, and what they hold is known. */
 static bool is_newer_than(struct turn *t, struct arena *a, const char *group,
                           const struct gce_groups_want *want)
 {
@@ -364,12 +366,30 @@ int gce_groups_observe(struct gce_groups *g, struct lb_sync *s, const char *grou
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
+bool gce_groups_put_off(struct gce_groups *g, struct lb_sync *s, const char *group_name,
+                        const struct gce_groups_want *want)
+{
+    struct turn *t = turn_of(g, s);
+    t->put_off = t->works;
+    for (size_t i = 0; t->put_off && i < want->n; i++) {
+        struct zone_state z = state_of(g, s->a, group_name, want, i);
+        t->put_off = z.absent && z.add.n > 0;
+    }
+    return t->put_off;
+}
+
+bool gce_groups_are_put_off(struct gce_groups *g, struct lb_sync *s)
+{
+    const struct turn *t = turn_of(g, s);
+    return t->put_off && (t->holds || s->planning);
+}
+
 struct emit {
     struct lb_sync *s;
     struct lb_plan *plan;
     const char *key;
     const char *group;
-    struct turn *t; /* NULL: nobody's turn is needed */
+    struct turn *t; /* NULL: no turn is needed */
     bool wave_open;
 };
 
@@ -378,7 +398,8 @@ static void put_body(void *arg)
     json_object_put(arg);
 }
 
-static void append(struct emit *e, struct lb_op op, struct gce_op arg)
+/* Returns the operation's index. */
+static int append(struct emit *e, struct lb_op op, struct gce_op arg)
 {
     struct gce_op *kept = ARENA_NEW(e->plan->a, struct gce_op);
     *kept = arg;
@@ -399,19 +420,20 @@ static void append(struct emit *e, struct lb_op op, struct gce_op arg)
     if (e->t != NULL) {
         e->t->open++;
     }
-    (void)lb_plan_add(e->plan, e->key, &op);
+    return lb_plan_add(e->plan, e->key, &op);
 }
 
-static void insert(struct emit *e, const char *zone)
+static int insert(struct emit *e, const char *zone)
 {
     const struct gce_group group = {.name = e->group, .zone = zone};
     struct lb_op op = LB_OP(.verb = LB_CREATE, .summary = zone,
                             .why = "the zone has nodes that take part and no group yet");
-    append(e, op,
-           (struct gce_op){.verb = GCE_INSERT, .zone = zone, .body = gce_group_body(&group)});
+    return append(
+        e, op, (struct gce_op){.verb = GCE_INSERT, .zone = zone, .body = gce_group_body(&group)});
 }
 
-static void change(struct emit *e, const char *zone, const struct gce_strs *names, bool add)
+/* Returns the operation's index; -1: there is nothing to change. */
+static int change(struct emit *e, const char *zone, const struct gce_strs *names, bool add)
 {
     struct arena *a = e->plan->a;
     const char **links = ARENA_ARRAY(a, const char *, names->n);
@@ -419,7 +441,7 @@ static void change(struct emit *e, const char *zone, const struct gce_strs *name
     struct str_set some = gce_strs_set(a, names);
     struct lb_diff diff;
     if (names->n == 0) {
-        return;
+        return -1;
     }
     for (size_t i = 0; i < names->n; i++) {
         links[i] =
@@ -432,11 +454,19 @@ static void change(struct emit *e, const char *zone, const struct gce_strs *name
               .summary = arena_printf(a, "%s: %s %s", zone, add ? "add" : "remove",
                                       str_count(a, names->n, "instance")),
               .why = add ? "their nodes take part" : "their nodes take no part any more");
-    append(e, op,
-           (struct gce_op){.verb = add ? GCE_ADD_INSTANCES : GCE_REMOVE_INSTANCES,
-                           .zone = zone,
-                           .body = gce_pool_members_body(links, names->n),
-                           .members = true});
+    return append(e, op,
+                  (struct gce_op){.verb = add ? GCE_ADD_INSTANCES : GCE_REMOVE_INSTANCES,
+                                  .zone = zone,
+                                  .body = gce_pool_members_body(links, names->n),
+                                  .members = true});
+}
+
+/* In the balancers' plan a group waits for its own zone only; `op` -1: there is no operation. */
+static void name_edge(struct emit *e, int op, int on)
+{
+    if (op >= 0 && e->t->put_off) {
+        lb_plan_after(e->plan, op, on);
+    }
 }
 
 void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan, const char *key,
@@ -445,23 +475,27 @@ void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *pl
     struct turn *t = turn_of(g, s);
     struct emit e = {.s = s, .plan = plan, .key = key, .group = group_name, .t = t};
     struct zone_state *zones = ARENA_ARRAY(plan->a, struct zone_state, want->n);
+    int *first = ARENA_ARRAY(plan->a, int, want->n);
     if (!t->works) {
         return;
     }
     t->open = 0;
+    t->failed = false;
     for (size_t i = 0; i < want->n; i++) {
         zones[i] = state_of(t->g, plan->a, group_name, want, i);
         if (zones[i].absent && zones[i].add.n > 0) {
-            insert(&e, want->zones[i].zone);
-        } else if (zones[i].known) {
-            change(&e, want->zones[i].zone, &zones[i].remove, false);
+            first[i] = insert(&e, want->zones[i].zone);
+        } else {
+            first[i] =
+                zones[i].known ? change(&e, want->zones[i].zone, &zones[i].remove, false) : -1;
         }
+        name_edge(&e, first[i], -1);
     }
-    /* Behind the removals: a group that is full takes nobody. */
+    /* Behind the removals: a group that is full takes no VM. */
     e.wave_open = false;
     for (size_t i = 0; i < want->n; i++) {
         if (zones[i].known) {
-            change(&e, want->zones[i].zone, &zones[i].add, true);
+            name_edge(&e, change(&e, want->zones[i].zone, &zones[i].add, true), first[i]);
         }
     }
     if (t->open == 0) {
@@ -521,7 +555,7 @@ void gce_groups_plan_delete(struct gce_groups *g, struct lb_sync *s, struct lb_p
         }
         struct lb_op op = LB_OP(.verb = LB_DELETE, .summary = zone, .why = "no Service needs it",
                                 .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE);
-        append(&e, op, (struct gce_op){.verb = GCE_DELETE, .zone = zone});
+        (void)append(&e, op, (struct gce_op){.verb = GCE_DELETE, .zone = zone});
     }
 }
 
@@ -592,8 +626,9 @@ static void remember_refusal(struct gce_groups *g, const struct gce_op *op, cons
     }
 }
 
-/* The holder's operations are counted; with the last one its turn ends. */
-static void count_down(struct gce_groups *g)
+/* The holder's operations are counted; with the last one its turn ends, unless the balancers' plan
+ * has to make them once more. */
+static void count_down(struct gce_groups *g, bool failed)
 {
     mutex_lock(&g->lock);
     struct turn *t = g->holder;
@@ -601,8 +636,11 @@ static void count_down(struct gce_groups *g)
         g->applied = t->began > g->applied ? t->began : g->applied;
     }
     mutex_unlock(&g->lock);
-    if (t != NULL && t->open > 0 && --t->open == 0) {
-        turn_end(t);
+    if (t != NULL) {
+        t->failed = t->failed || failed;
+        if (t->open > 0 && --t->open == 0 && !(t->put_off && t->failed)) {
+            turn_end(t);
+        }
     }
 }
 
@@ -624,7 +662,7 @@ void gce_groups_wrote(struct gce_groups *g, const struct lb_op *op, unsigned out
         remember_refusal(g, arg, err);
     }
     if (arg->verb != GCE_DELETE) {
-        count_down(g);
+        count_down(g, outcome == LB_FAILED);
     }
 }
 

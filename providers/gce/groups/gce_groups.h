@@ -5,13 +5,13 @@
  * makes them so (its plan has the operations, marked shared) while the others wait, and then find
  * it done: a change of nodes costs the group calls once, and nothing per Service.  What is in the
  * groups is remembered like NEG members (gce_neg_mirror.h).  A VM may be in one load-balanced group
- * only: that refusal gets its own words, and the VM is left out for ten minutes, so that nobody
+ * only: that refusal gets its own words, and the VM is left out for ten minutes, so that no Service
  * runs into it again (gce-l4.md §8.4).
  *
  * Both upstream controllers fill the same groups by rules of their own.  One process has one rule:
- * that of cloud-provider-gcp whenever it plays that part, for its groups hold whom ingress-gce's
- * would and the unready ones besides, whom the health check keeps from traffic; else ingress-gce's.
- * So two Services of different kinds never undo each other's work.
+ * that of cloud-provider-gcp whenever it plays that part, for its groups hold the nodes of
+ * ingress-gce's and the unready ones besides, which the health check keeps from traffic; else
+ * ingress-gce's.  So two Services of different kinds never undo each other's work.
  *
  * Source: gce-cloud-provider.md §5.4, §5.9, §5.10; gce-l4.md §8.  gce_groups_rules.c is pure. */
 #ifndef TRIMTAB_GCE_GROUPS_H
@@ -46,17 +46,28 @@ void gce_groups_free(struct gce_groups *g);
 
 /* As a stage of a flow, the first one (a turn is waited for, which no other lock may be held for):
  * observe lists members only where the mirror does not answer; plan appends the operations:
- * removals and new groups in one wave, additions in the next.  `want` of the sync's nodes. */
+ * removals and new groups in one wave, additions in the next.  `want` of the sync's nodes.
+ *
+ * Before the first Service on groups nothing stands on them, and all of them are to be made.  Then
+ * they need no stage of their own: the operations go into the balancers' plan, beside the address
+ * and the health check, and only backend services wait for them (gce_bs_order_plan.c).  The turn is
+ * kept until they have all gone well. */
 int gce_groups_observe(struct gce_groups *g, struct lb_sync *s, const char *group_name,
                        const struct gce_groups_want *want, struct err *err) _warn_unused_;
+/* Puts the operations off to the balancers' plan, where that may be; false: it may not.  After
+ * gce_groups_observe(). */
+bool gce_groups_put_off(struct gce_groups *g, struct lb_sync *s, const char *group_name,
+                        const struct gce_groups_want *want);
+/* Were they put off, and are not all carried out yet? */
+bool gce_groups_are_put_off(struct gce_groups *g, struct lb_sync *s);
 void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan, const char *key,
                      const char *group_name, const struct gce_groups_want *want);
 /* Before that: where there are groups, also in zones that have no node any more, of which a process
  * that has just started knows nothing.  One list in its life; without the permission
  * for it none. */
 int gce_groups_list(struct lb_sync *s, struct err *err) _warn_unused_;
-/* Appends a last wave that deletes the groups, for a Service that goes and leaves nobody who wants
- * them: what somebody else's balancer uses stays, for Google refuses it (gce-l4.md §6.3;
+/* Appends a last wave that deletes the groups, for a Service that goes and leaves none that wants
+ * them: what another program's balancer uses stays, for Google refuses it (gce-l4.md §6.3;
  * gce-cloud-provider.md §5.11 step 8). */
 void gce_groups_plan_delete(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan,
                             const char *key, const char *group_name);

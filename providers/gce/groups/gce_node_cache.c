@@ -59,7 +59,7 @@ static void give_back(void *arg)
     mutex_unlock(&c->lock);
 }
 
-/* Nobody outside chooses addresses and versions, so a quick hash does. */
+/* No outsider chooses addresses and versions, so a quick hash does. */
 static uint64_t digest_of(const struct tt_node *const *nodes, size_t n)
 {
     uint64_t h = n;

@@ -90,7 +90,7 @@ int gce_error_code(int status, const char *reason, const char *message)
     if (strstr(m, "being used by") != NULL && status < 401) {
         return ERR_IN_USE;
     }
-    /* An organisation's rule, not a fingerprint: trying again helps nobody (gce-l4.md §4.14). */
+    /* An organisation's rule, not a fingerprint: trying again does not help (gce-l4.md §4.14). */
     if (status == 412 && strstr(m, "Constraint") != NULL && strstr(m, "violated") != NULL) {
         return ERR_INVALID;
     }

@@ -3,7 +3,7 @@
  *
  * Reading by field tables; what lies one object deeper on the wire is read into a small struct of
  * its own and copied.  A backend service that is written back begins as a copy of what was read:
- * whatever somebody set there that we do not know stays (gce-l4.md §9.5 rule 6). */
+ * members that we do not know stay (gce-l4.md §9.5 rule 6). */
 #include "providers/gce/model/gce_l4_resources.h"
 
 #include "common/base/str.h"
@@ -293,7 +293,7 @@ static struct json_object *inner(struct json_object *o, const char *name)
     return there;
 }
 
-/* §4.6: on TCP a longer time than none, whoever set it, stays. */
+/* §4.6: on TCP a longer time than none, whatever set it, stays. */
 static void put_draining(struct json_object *o, const struct gce_bservice *b,
                          const struct gce_bservice *over)
 {

@@ -125,7 +125,7 @@ bool gce_locality_same(const char *is, const char *want);
  * backends and fingerprint stay, §9.5 rule 6; gce-cloud-provider.md §15 row 19). */
 struct json_object *gce_bservice_body(const struct gce_bservice *b,
                                       const struct gce_bservice *over);
-/* The same as read, with other backends; what somebody set on a backend that stays is kept. */
+/* The same as read, with other backends; other members of a backend that stays are kept. */
 struct json_object *gce_bservice_backends_body(const struct gce_bservice *read,
                                                const struct gce_backend *backends, size_t n);
 struct json_object *gce_neg_body(const struct gce_neg *n);

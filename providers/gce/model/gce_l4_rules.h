@@ -65,7 +65,7 @@ struct gce_l4_ports {
     const char *range;         /* "min-max" over all, "" without ports */
     struct gce_allows allowed; /* of firewalls: udp first, merged ranges */
 };
-/* `mixed_on`: the flag; without it the first port's protocol is everybody's. */
+/* `mixed_on`: the flag; without it the first port's protocol is that of all. */
 void gce_l4_ports_of(struct arena *a, const struct tt_service *s, bool mixed_on,
                      struct gce_l4_ports *ret);
 /* "min-max" of some of the ports. */
@@ -84,7 +84,7 @@ const char *gce_l4_subnet(const struct tt_service *s, bool ilb);
 int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal,
                             struct err *err) _warn_unused_;
 /* §10, §11.7.  ERR_INVALID as upstream's user errors.  A family of which nothing is left has n = 0
- * and its `dropped` set: nobody may come in (A8, ours). */
+ * and its `dropped` set: no client may come in (A8, ours). */
 struct gce_l4_ranges {
     struct gce_strs v4;
     struct gce_strs v6;
@@ -102,7 +102,7 @@ const char *gce_l4_affinity(const struct tt_service *s); /* "NONE", "CLIENT_IP" 
 const char *gce_l4_locality(const struct tt_service *s, bool ilb, const struct gce_l4_flags *f,
                             bool *ret_unsupported);
 bool gce_l4_wants_zonal_affinity(const struct tt_service *s, const struct gce_l4_flags *f);
-/* §5.5: OK also when nobody asks; *ret_strong says whether it is asked. */
+/* §5.5: OK also when it is not asked; *ret_strong says whether it is asked. */
 int gce_l4_strong_affinity(const struct tt_service *s, bool enabled, bool *ret_strong,
                            struct err *err) _warn_unused_;
 /* §5.6: "PREMIUM" or "STANDARD"; *ret_set: by a valid annotation. */

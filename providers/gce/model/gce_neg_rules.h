@@ -170,7 +170,7 @@ struct gce_neg_plan {
     const char *description; /* of new ones */
     const char *network;     /* URLs of new ones */
     const char *subnetwork;
-    const struct gce_node_table *nodes; /* for the words why somebody leaves; or NULL */
+    const struct gce_node_table *nodes; /* for the words why a member leaves; or NULL */
     bool local;                         /* for the same */
     int first_op;                       /* out: of the operations that were appended, -1: none */
     int last_op;
@@ -181,7 +181,7 @@ struct gce_neg_plan {
 /* Appends: deletes of NEGs on another network that nothing refers to, which are made again (one
  * wave, rarely any); inserts (one wave); then attaches and detaches (one wave; a detach is sent
  * after an attach of the same Service was, lb_op.sent_after).  ERR_INVALID, with nothing appended:
- * a NEG of the name is somebody else's, or is on another network and linked.  `delete`: all of them
+ * a NEG of the name is another owner's, or is on another network and linked.  `delete`: all of them
  * go instead, but those whose description does not say that they are ours (A12). */
 int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n,
                       const struct tt_call *call, struct err *err) _warn_unused_;

@@ -68,7 +68,7 @@ int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient
 bool gce_svc_class_conflicts(const struct tt_service *s);
 /* The source ranges of a load balancer that has an IPv4 address alone: one firewall holds ranges of
  * one family only, so those of IPv6 are left out, *ret_dropped of them.  ERR_INVALID: a text that
- * is no range, or none of IPv4 is among them, and then nobody could come in.  `upstream`: as
+ * is no range, or none of IPv4 is among them, and then no client could come in.  `upstream`: as
  * upstream has it, both families together. */
 int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
                       size_t *ret_dropped, struct err *err) _warn_unused_;

@@ -26,7 +26,7 @@ struct gce_ip_uses {
     const char *ip;                      /* without prefix */
     bool reserved;                       /* there is a reservation of it */
     struct gce_address address;          /* with `reserved` */
-    const struct gce_rule *const *rules; /* all rules of the region that have it, whoever's */
+    const struct gce_rule *const *rules; /* all rules of the region that have it, of any owner */
     size_t n_rules;
 };
 
@@ -46,7 +46,7 @@ bool gce_rule_name_is_of_another_uid(struct arena *a, const char *name,
                                      const struct tt_service *svc);
 
 /* A rule "a<uid>" that an older Service of the same namespace and name left: by its description it
- * is this one's, by its uid nobody's. */
+ * is this one's, by its uid without owner. */
 bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
                                const struct tt_service *svc);
 

@@ -56,7 +56,7 @@ bool gce_svcneg_is_deleting(struct json_object *object);
 struct gce_strs gce_svcneg_links_of(struct arena *a, struct json_object *object);
 
 /* `now`: RFC 3339, seconds.  The body of a new one, and the merge patch for one that is there:
- * whatever somebody else put into it stays, and so does the moment of a transition that is none. */
+ * what another program put into it stays, and so does the moment of a transition that is none. */
 char *gce_svcneg_create(struct arena *a, const struct gce_svcneg_wish *w, const char *now);
 char *gce_svcneg_patch(struct arena *a, struct json_object *object, const struct gce_svcneg_wish *w,
                        const char *now);

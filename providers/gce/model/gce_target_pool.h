@@ -13,8 +13,7 @@
  * gce-cloud-provider.md §4; upstream gce_loadbalancer_external.go.
  *
  * Desired (gce_target_pool_desired.c) and plan (gce_target_pool_plan.c) are pure; observing is
- * in gce_target_pool_observe.c, carrying out in gce_target_pool_apply.c, the flow in
- * gce_target_pool_flow.c. */
+ * in gce_target_pool_observe.c, carrying out in gce_ops.c, the flow in gce_target_pool_flow.c. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_H
 #define TRIMTAB_GCE_TARGET_POOL_H
 
@@ -44,7 +43,7 @@ struct gce_tp_facts {
     const char *const *check_sources; /* from where health checks come */
     size_t n_check_sources;
     struct str_set node_tags; /* configured ones; empty: computed */
-    bool on_xpn;              /* Shared VPC: firewalls may be somebody else's to change */
+    bool on_xpn;              /* Shared VPC: firewalls may be the host project's to change */
     bool rbs_default;
     bool deny_firewall;
     bool deny_cleanup;
@@ -57,11 +56,11 @@ struct gce_tp_input {
     uint32_t verb;          /* TT_VERB_… */
     const char *cluster_id; /* unknown in an UPDATE: NULL */
     struct gce_members members;
-    struct str_set tags; /* of the firewalls; empty: tags_err says why */
-    bool tags_known;     /* they were looked for; a plan without them is not carried out */
-    struct err tags_err;
+    struct str_set tags;         /* of the firewalls; empty: tags_err says why */
+    bool tags_known;             /* they were looked for; a plan without them is not carried out */
+    const struct err *tags_err;  /* of the sync's arena; NULL: none */
     bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
-    bool node_check_is_orphan;   /* nobody wants it and no other pool refers to it */
+    bool node_check_is_orphan;   /* no Service wants it and no other pool refers to it */
     bool others_have_deny;       /* a deny firewall of another Service still stands */
     /* DELETE: the Service gets another kind; what is of that one already stays */
     bool changes_kind;
@@ -161,58 +160,5 @@ int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
 int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_names *names,
                        const struct gce_tp_observed *o, struct err *err) _warn_unused_;
-
-/* How operations are carried out; all share one step (gce_target_pool_apply.c), the names are
- * for logs. */
-extern const struct lb_op_type gce_tp_type_insert;
-extern const struct lb_op_type gce_tp_type_patch;
-extern const struct lb_op_type gce_tp_type_update;
-extern const struct lb_op_type gce_tp_type_delete;
-extern const struct lb_op_type gce_tp_type_members;
-extern const struct lb_op_type gce_tp_type_swap;
-
-/* Argument of an operation: lb_op.arg. */
-enum gce_tp_action {
-    GCE_TP_HOLD_ADDRESS = 1, /* insert, and read what was given */
-    GCE_TP_INSERT_RULE,
-    GCE_TP_INSERT_POOL,
-    GCE_TP_INSERT_FIREWALL,
-    GCE_TP_PATCH_FIREWALL,
-    GCE_TP_INSERT_CHECK,
-    GCE_TP_UPDATE_CHECK,
-    GCE_TP_ADD_MEMBERS,
-    GCE_TP_REMOVE_MEMBERS,
-    GCE_TP_SWAP_CHECK, /* removeHealthCheck of what is there, addHealthCheck of what should be */
-    GCE_TP_DELETE_RULE,
-    GCE_TP_DELETE_POOL,
-    GCE_TP_DELETE_FIREWALL,
-    GCE_TP_DELETE_CHECK,
-    GCE_TP_DELETE_ADDRESS,
-    /* what an operation took away, as it was (lb_undo) */
-    GCE_TP_RESTORE_RULE,
-    GCE_TP_RESTORE_POOL,
-    GCE_TP_RESTORE_FIREWALL,
-};
-struct gce_tp_op {
-    enum gce_tp_action action;
-    const char *name;
-    const struct gce_tp_desired *d;      /* NULL for deletions and UPDATE */
-    const struct gce_firewall *firewall; /* one of d's */
-    bool clear_destinations;
-    struct gce_check check;
-    const char *tier;   /* "Premium": of address and rule */
-    struct lb_value ip; /* of the load balancer; absent: any */
-    struct gce_strs members;
-    const char *pool;           /* ADD_MEMBERS, REMOVE_MEMBERS, SWAP_CHECK */
-    struct gce_strs old_checks; /* SWAP_CHECK: links */
-    const char *new_check;
-    const struct gce_rule *former_rule; /* RESTORE_…: what is put back */
-    const struct gce_pool *former_pool;
-    const struct gce_firewall *former_firewall;
-    /* Where the step puts what is known only then: the command that does a firewall change by
-     * hand (NULL: no event), and the load balancer's address. */
-    const char **ret_command;
-    struct gce_tp_outcome *outcome;
-};
 
 #endif

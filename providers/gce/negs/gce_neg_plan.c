@@ -4,12 +4,12 @@
  *     wave    NEGs on another network go (only while nothing refers to them) ∥ members leave NEGs
  *             that are at their limit
  *     wave    NEGs are made, in all zones at the same time
- *     wave    members join ∥ members leave, 500 in a call; nobody's leaving is sent before
- *             somebody's joining was taken up, and neither waits for the other to end
+ *     wave    members join ∥ members leave, 500 in a call; no detach is sent before
+ *             the attach was taken up, and neither waits for the other to end
  *
- * A NEG whose description names another cluster or Service is never touched, and nobody is detached
- * from a NEG whose members could not be read.  A leaving member is logged with its reason, because
- * operators search for it.
+ * A NEG whose description names another cluster or Service is never touched, and no member is
+ * detached from a NEG whose members could not be read.  A leaving member is logged with its
+ * reason, because operators search for it.
  * Source: gce-l4.md §3.6, §3.7, §9.5 rules 7–8, A12, A13.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 

@@ -3,7 +3,7 @@
  *
  *     total ─▶ a share for each zone, small zones first ─▶ kept ones, by name ─▶ new ones, by hash
  *
- * Nobody who may stay leaves but when the share shrinks; then the last by name go, as upstream
+ * A node that may stay leaves only when the share shrinks; then the last by name go, as upstream
  * does.  New ones come in the order of SHA-256(node ":" salt), so that two processes choose the
  * same and two Services choose differently.  Nothing is hashed while those that are kept fill the
  * share: with full subsets a change of nodes costs a walk over sorted names.

@@ -133,7 +133,7 @@ static void end(struct reading *r, struct lb_sync *s)
     sort_and_unique(l);
 }
 
-/* A group that bears the id of a cluster which nobody has chosen yet. */
+/* A group that bears the id of a cluster that is not chosen yet. */
 static void none_yet(struct gce_members_list *l)
 {
     l->absent = true;

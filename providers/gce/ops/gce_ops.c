@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_ops.c: how one operation that the planner wrote is carried out (gce_ops.h).
  *
- *     late members put in ──▶ the call ──▶ its operation ──▶ (read_member: GET) ──▶ done
+ *     late members put in ──▶ the call ──▶ its operation ──▶ (read_member: GET) ──▶ (then) ──▶ done
  *                               ▲   │ a member is gone, or there already
  *                               └───┘ the rest is sent again
  *
- * What is refused means here: somebody else wrote meanwhile (CONFLICT: look and plan again), the
+ * A refusal means here: another program wrote meanwhile (CONFLICT: look and plan again), the
  * Service asks for what cannot be (INVALID, in upstream's words: gce_ops_refusals.c), or the
  * cloud's own error.  Two things are never sent: a firewall without target tags, which would open
  * every machine of the network, and a PUT over a backend service of which only the members that the
@@ -30,6 +30,7 @@ struct op_state {
     bool asking;  /* for the fingerprint, before the write */
     bool reading; /* the write is done, the resource is being read */
     struct gce_call call;
+    const struct gce_op *op;  /* that is being sent: the operation's, or one that follows it */
     struct json_object *body; /* as it is sent; arena-owned */
     unsigned dropped;
 };
@@ -51,6 +52,7 @@ TYPE(update, "update");
 TYPE(patch, "patch");
 TYPE(delete, "delete");
 TYPE(members, "members");
+TYPE(swap, "swap");
 
 const struct lb_op_type *gce_op_type_of(enum gce_verb verb)
 {
@@ -63,6 +65,9 @@ const struct lb_op_type *gce_op_type_of(enum gce_verb verb)
         return &gce_op_type_patch;
     case GCE_DELETE:
         return &gce_op_type_delete;
+    case GCE_ADD_CHECK:
+    case GCE_REMOVE_CHECK:
+        return &gce_op_type_swap;
     default:
         return &gce_op_type_members;
     }
@@ -92,9 +97,15 @@ const char *gce_collection_word(enum gce_collection c)
     return words[c];
 }
 
+const char *gce_op_kind(enum gce_collection c)
+{
+    return gce_collection_word(c == GCE_CHECKS ? GCE_HCS : c); /* people know one kind */
+}
+
 unsigned gce_op_calls(const struct gce_op *op)
 {
-    return 2u + (op->read_member != NULL) + op->fingerprint;
+    unsigned own = 2u + (op->read_member != NULL) + op->fingerprint;
+    return own + (op->then != NULL ? gce_op_calls(op->then) : 0);
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -212,7 +223,9 @@ static int refused_member(const struct doing *d, struct json_object *list)
     }
     const char *name = gce_error_instance(d->run->a, message);
     for (size_t i = 0; name != NULL && i < n; i++) {
-        const char *is = json_str(json_object_array_get_idx(list, i), "instance");
+        struct json_object *one = json_object_array_get_idx(list, i);
+        const char *is = json_object_is_type(one, json_type_string) ? json_object_get_string(one)
+                                                                    : json_str(one, "instance");
         if (is != NULL && str_eq(gce_link_last(is), name)) {
             return (int)i;
         }
@@ -282,18 +295,24 @@ static bool is_held_by_another(const struct doing *d)
 static void tell_by_hand(const struct doing *d)
 {
     const struct gce_op *op = d->op;
-    static const char *const before = " --target-tags ";
-    if (op->command == NULL || op->ret_value == NULL) {
-        return;
+    const char *late = op->n_late > 0 ? lb_run_value(d->run, op->late[0].value) : NULL;
+    if (op->command != NULL && op->ret_value != NULL) {
+        *op->ret_value =
+            late == NULL ? op->command : str_replace(d->run->a, op->command, GCE_LATER, late);
     }
-    *op->ret_value = op->command;
-    struct json_object *list = json_member(d->st->body, "destinationRanges");
-    const char *at = strstr(op->command, before);
-    if (op->n_late > 0 && json_len(list) == 1 && at != NULL) {
-        const char *range = json_object_get_string(json_object_array_get_idx(list, 0));
-        *op->ret_value = arena_printf(d->run->a, "%.*s --destination-ranges %s%s",
-                                      (int)(at - op->command), op->command, range, at);
+}
+
+/* Whether the refusal is the owner's to fix, or another rule's: its code says so then. */
+static bool explain(const struct doing *d)
+{
+    struct err *err = d->run->err;
+    if (!d->op->plain) {
+        return gce_refusal_explain(d->run->a, d->st->body, err);
     }
+    if (err->code == ERR_INVALID && d->op->c == GCE_RULES && gce_refusal_is_taken(err)) {
+        err->code = ERR_IN_USE;
+    }
+    return err->code == ERR_IN_USE;
 }
 
 static enum http_next refused(const struct doing *d)
@@ -312,19 +331,38 @@ static enum http_next refused(const struct doing *d)
     if (op->verb == GCE_DELETE) {
         return HTTP_DONE;
     }
-    bool explained = gce_refusal_explain(d->run->a, d->st->body, err);
+    bool explained = explain(d);
     bool stale = !explained &&
                  (err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND || err->code == ERR_IN_USE);
     err->code = stale ? ERR_CONFLICT : err->code;
     return HTTP_DONE;
 }
 
+static enum http_next begin(const struct doing *d)
+{
+    d->st->asking = d->op->fingerprint;
+    return d->st->asking ? begin_read(d) : begin_write(d);
+}
+
+static enum http_next follow(const struct doing *d)
+{
+    struct doing next = *d;
+    next.op = d->op->then;
+    if (next.op == NULL) {
+        return HTTP_DONE;
+    }
+    d->st->op = next.op;
+    d->st->body = NULL;
+    d->st->dropped = 0;
+    return make_body(&next) ? begin(&next) : HTTP_DONE;
+}
+
 static enum http_next after_write(const struct doing *d)
 {
     if (d->run->err->code != ERR_OK && drop_member(d)) {
         err_clear(d->run->err);
-        if (json_len(members_of(d->st->body)) == 0) {
-            return HTTP_DONE;
+        if (json_len(members_of(d->st->body)) == 0 && d->op->verb != GCE_INSERT) {
+            return follow(d); /* nothing is left to be done for them */
         }
         return begin_write(d);
     }
@@ -332,7 +370,7 @@ static enum http_next after_write(const struct doing *d)
         return refused(d);
     }
     if (d->op->read_member == NULL) {
-        return HTTP_DONE;
+        return follow(d);
     }
     d->st->reading = true;
     return begin_read(d);
@@ -379,16 +417,16 @@ static enum http_next after_read(const struct doing *d)
 
 static enum http_next step(struct lb_op_run *run, const struct http_response *resp)
 {
-    const struct doing d = {
-        .run = run, .op = run->op->arg, .st = run->state, .cloud = run->provider};
+    struct op_state *st = run->state;
+    st->op = st->op != NULL ? st->op : run->op->arg;
+    const struct doing d = {.run = run, .op = st->op, .st = st, .cloud = run->provider};
     enum http_next next;
-    if (!d.st->begun) {
-        d.st->begun = true;
+    if (!st->begun) {
+        st->begun = true;
         if (!make_body(&d)) {
             return HTTP_DONE;
         }
-        d.st->asking = d.op->fingerprint;
-        next = d.st->asking ? begin_read(&d) : begin_write(&d);
+        next = begin(&d);
     } else {
         next = gce_call_step(&d.st->call, run->req, resp, run->err);
     }

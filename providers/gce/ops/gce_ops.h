@@ -19,13 +19,15 @@ struct gce_cloud;
  *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the
  *             fingerprint is outdated (412): look and plan again.  A delete of something in use
  *             stays IN_USE
- *   EXISTS    an address is to be held that somebody has reserved already, under whatever name: it
+ *   EXISTS    an address is to be held that is reserved already, under whatever name: it
  *             cannot be lost; "value" is that address
  *   INVALID   the owner must fix it (gce_ops_refusals.h)
- *   BUG       the planner's: a firewall without target tags, a late member whose value nobody
- *             knows */
-/* A member of the body that is put in when the operation begins; left out when its
- * value is absent. */
+ *   BUG       the planner's: a firewall without target tags, a late member whose value is
+ *             unknown */
+/* Stands in a planner's texts for a value that is known only when the operation begins. */
+#define GCE_LATER "@later@"
+/* A member of the body that is put in when the operation begins, in place of what the planner
+ * wrote there; when its value is absent, nothing is put in. */
 struct gce_op_late {
     const char *member; /* "IPAddress"; "destinationRanges": a list of this one text */
     struct lb_value value;
@@ -49,12 +51,18 @@ struct gce_op {
     /* The resource is read before, and its fingerprint goes into the body: others, or we ourselves,
      * wrote since it was made. */
     bool fingerprint;
-    /* attach, detach, add, remove: a member that is gone, that is there already, or that is no
-     * member is left out, and the rest is sent again. */
+    /* attach, detach, add, remove, and a target pool that is made: a member that is gone, that is
+     * there already, or that is no member is left out, and the rest is sent again. */
     bool members;
+    /* Target pools: their owners read the cloud's own words, so a refusal keeps them, and no event
+     * says what was done. */
+    bool plain;
     /* Firewalls on a Shared VPC: what a person can do by hand; NULL: no event.  After
-     * FORBIDDEN it is in *ret_value, too, with the late destination range. */
+     * FORBIDDEN it is in *ret_value, too, with the first late value for each GCE_LATER. */
     const char *command;
+    /* Sent as a part of the same operation, once this one has ended well: a target pool's new
+     * health check after the old one, its members beyond those of an insert.  NULL: none. */
+    const struct gce_op *then;
     const struct tt_call *call; /* for reports */
     const char **ret_value;     /* where the output goes besides, or NULL */
 };
@@ -64,9 +72,12 @@ extern const struct lb_op_type gce_op_type_update;
 extern const struct lb_op_type gce_op_type_patch;
 extern const struct lb_op_type gce_op_type_delete;
 extern const struct lb_op_type gce_op_type_members;
+extern const struct lb_op_type gce_op_type_swap; /* of a target pool's health check */
 const struct lb_op_type *gce_op_type_of(enum gce_verb verb);
 /* "backend service", "NEG": the cloud's word. */
 const char *gce_collection_word(enum gce_collection c);
+/* The same as the kind of an operation in a plan. */
+const char *gce_op_kind(enum gce_collection c);
 /* How many requests the operation is expected to take, waiting included. */
 unsigned gce_op_calls(const struct gce_op *op);
 

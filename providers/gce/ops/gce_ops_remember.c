@@ -2,7 +2,7 @@
 /* gce_ops_remember.c: the effects of a write on the snapshot (gce_ops.h).
  *
  * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing
- * that anybody compares (health checks, backend services).  Everything else that was touched is
+ * that trimtab compares (health checks, backend services).  Everything else that was touched is
  * forgotten, so that the next sync reads it. */
 #include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/ops/gce_ops.h"
@@ -51,7 +51,7 @@ void gce_op_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outc
     }
     if (is_gone(arg, outcome, err)) {
         gce_snapshot_put(cloud->snapshot, &key, NULL);
-    } else if (outcome == LB_DONE && arg->members) {
+    } else if (outcome == LB_DONE && arg->members && arg->c != GCE_POOLS) {
         forget_size(cloud, &key);
     } else if (outcome == LB_DONE && is_firewall_known(arg)) {
         _cleanup_(json_putp) struct json_object *made = gce_firewall_as_made(arg->body);

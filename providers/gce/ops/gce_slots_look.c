@@ -27,7 +27,6 @@ struct look {
     struct gce_cloud *cloud;
     struct gce_read *gets; /* one per slot */
     bool *reads;           /* which of them take part in the wave */
-    unsigned listed_now;   /* kinds (GCE_KIND) that this very observation has listed */
 };
 
 static const struct gce_key *key_of(struct arena *a, const struct gce_slot *slot)
@@ -106,7 +105,8 @@ static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64
  * (gce_ops.c). */
 static bool is_lasting(const struct look *l, const struct gce_slot *slot)
 {
-    return slot->c == GCE_NEGS || slot->c == GCE_GROUPS || (is_update(l->slots) && slot->main);
+    bool followed = slot->c == GCE_NEGS || slot->c == GCE_GROUPS;
+    return followed || (is_update(l->slots) && slot->main && slot->c != GCE_POOLS);
 }
 
 static int64_t age_of(const struct look *l, const struct gce_slot *slot)
@@ -201,12 +201,12 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
     int64_t age = many ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
     for (int i = 0; i < CLAIMS_MAX && unlisted(l, kinds, age) != 0; i++) {
         if (!gce_snapshot_claim(l->cloud->snapshot, s->cancel)) {
-            continue; /* somebody else has listed, perhaps other kinds */
+            continue; /* another caller has listed, perhaps other kinds */
         }
         unsigned asked = unlisted(l, kinds, age);
         int rc = gce_snapshot_list(l->cloud, asked, s->http, s->call, &s->reads, err);
         gce_snapshot_filled(l->cloud->snapshot);
-        l->listed_now = asked;
+        l->slots->listed_now |= asked;
         return rc;
     }
     return ERR_OK;
@@ -214,12 +214,18 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static struct gce_read *read_of(const struct look *l, size_t i)
+{
+    struct gce_read *ahead = l->slots->items[i].ahead;
+    return ahead != NULL ? ahead : &l->gets[i];
+}
+
 static int take(struct look *l, size_t i, struct err *err)
 {
     struct gce_slot *slot = &l->slots->items[i];
     const struct gce_key *key = key_of(l->slots->a, slot);
     struct json_object *o;
-    int rc = gce_read_json(&l->gets[i], l->slots->a, &o, err);
+    int rc = gce_read_json(read_of(l, i), l->slots->a, &o, err);
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         slot->known = GCE_ABSENT;
@@ -243,7 +249,7 @@ static void begin_reads(struct look *l)
     struct gce_slots *slots = l->slots;
     for (size_t i = 0; i < slots->n; i++) {
         const struct gce_slot *slot = &slots->items[i];
-        if (!l->reads[i]) {
+        if (!l->reads[i] || slot->ahead != NULL) {
             continue;
         }
         const struct gce_call_spec spec = {
@@ -263,15 +269,16 @@ static int end_reads(struct look *l, struct err *err)
         if (!l->reads[i]) {
             continue;
         }
-        while (!l->gets[i].job.done) {
+        while (!read_of(l, i)->job.done) {
             http_wait(l->s->http, CLOCK_NEVER);
         }
-        l->s->reads += l->gets[i].call.requests;
+        l->s->reads += read_of(l, i)->call.requests;
         if (take(l, i, &one) != ERR_OK && rc == ERR_OK) {
             (void)err_prefix(&one, "error getting %s %s", gce_collection_word(l->slots->items[i].c),
                              l->slots->items[i].name);
             rc = err_copy(err, &one);
         }
+        l->slots->items[i].ahead = NULL;
     }
     return rc;
 }
@@ -282,7 +289,7 @@ static int read_wave(struct look *l, struct err *err)
     return end_reads(l, err);
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has
+/* Before the cluster's id is chosen (only a plan comes that far) what is shared has
  * no name to ask for. */
 static bool may_exist(const struct gce_slot *slot)
 {
@@ -309,7 +316,8 @@ static void choose_reads(struct look *l)
         struct gce_slot *slot = &l->slots->items[i];
         /* A list may lack what is there: of a kind that was listed only now, each name
          * is asked for. */
-        bool by_name = (l->listed_now & GCE_KIND(slot->c)) != 0 && !l->s->planning;
+        bool listed = (l->slots->listed_now & GCE_KIND(slot->c)) != 0;
+        bool by_name = (listed || l->slots->by_name) && !l->s->planning;
         l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
     }
 }
@@ -317,7 +325,8 @@ static void choose_reads(struct look *l)
 /* From the cloud; for who is new, what was listed a moment ago is as good. */
 static int look_at_cloud(struct look *l, struct err *err)
 {
-    if (l->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
+    l->slots->from_cloud = true;
+    if (l->slots->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
         return ERR_OK;
     }
     choose_reads(l);
@@ -336,11 +345,13 @@ static int look_to_delete(struct look *l, struct err *err)
     for (int i = 0; i < CLAIMS_MAX && !fills && unlisted(l, kinds, GCE_SNAPSHOT_ANY) != 0; i++) {
         fills = gce_snapshot_claim(l->cloud->snapshot, s->cancel);
     }
-    l->listed_now = fills ? unlisted(l, kinds, GCE_SNAPSHOT_ANY) : 0;
+    unsigned asked = fills ? unlisted(l, kinds, GCE_SNAPSHOT_ANY) : 0;
+    l->slots->from_cloud = true;
+    l->slots->listed_now |= asked;
     choose_reads(l);
     begin_reads(l);
     if (fills) {
-        listed = gce_snapshot_list(l->cloud, l->listed_now, s->http, s->call, &s->reads, &lists);
+        listed = gce_snapshot_list(l->cloud, asked, s->http, s->call, &s->reads, &lists);
         gce_snapshot_filled(l->cloud->snapshot);
     }
     int rc = end_reads(l, err);
@@ -397,7 +408,7 @@ static bool look_into_snapshot(struct look *l, struct err *err)
         if (list_if_worth(l, answered, err) != ERR_OK) {
             return false;
         }
-        answered = answered_by_snapshot(l); /* this one or somebody else may just have listed */
+        answered = answered_by_snapshot(l); /* this one or another caller may just have listed */
     }
     if (!answered && lacks_only_extras(l)) {
         return look_at_extras(l, err) == ERR_OK;
@@ -416,10 +427,10 @@ static int look(struct look *l, struct err *err)
     if (l->cloud->offline) {
         (void)answered_by_snapshot(l);
     } else if (l->slots->verb == TT_VERB_DELETE && !l->s->planning && !l->s->fresh) {
-        from_snapshot = answered_by_snapshot(l) && !is_anything_there(l);
+        from_snapshot = !l->slots->by_name && answered_by_snapshot(l) && !is_anything_there(l);
         rc = from_snapshot ? ERR_OK : look_to_delete(l, err);
     } else {
-        from_snapshot = !l->s->fresh && look_into_snapshot(l, err);
+        from_snapshot = !l->s->fresh && !l->slots->from_cloud && look_into_snapshot(l, err);
         rc = from_snapshot || err->code != ERR_OK ? err->code : look_at_cloud(l, err);
     }
     if (rc == ERR_OK) {

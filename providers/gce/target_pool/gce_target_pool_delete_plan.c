@@ -16,27 +16,27 @@ static void delete_checks(struct tp_emit *e, const struct gce_names *names)
     int node = -1;
     tp_next_wave(e);
     if (o->has_local_check == GCE_PRESENT) {
-        (void)tp_delete(e, GCE_TP_DELETE_CHECK, names->local_check, WHY);
+        (void)tp_delete(e, GCE_CHECKS, names->local_check, WHY);
     }
     bool drop_node = !e->in->others_want_node_check;
     if (drop_node && o->has_node_check == GCE_PRESENT) {
-        node = tp_delete(e, GCE_TP_DELETE_CHECK, names->node_check,
-                         "no Service with policy Cluster is left");
-        e->p->ops[node].tolerate |= LB_TOLERATE_IN_USE;
-        e->p->ops[node].shared = true;
+        node =
+            tp_delete(e, GCE_CHECKS, names->node_check, "no Service with policy Cluster is left");
+        tp_op(e, node)->tolerate |= LB_TOLERATE_IN_USE;
+        tp_op(e, node)->shared = true;
     }
     tp_next_wave(e);
     if (o->has_local_firewall == GCE_PRESENT) {
-        (void)tp_delete_firewall(e, names->local_check_firewall, WHY, true);
+        (void)tp_delete(e, GCE_FIREWALLS, names->local_check_firewall, WHY);
     }
     bool firewall_alone = o->has_node_check == GCE_ABSENT;
     if (drop_node && o->has_node_firewall == GCE_PRESENT && (node >= 0 || firewall_alone)) {
-        int fw = tp_delete_firewall(e, names->node_check_firewall,
-                                    "no Service with policy Cluster is left", true);
-        e->p->ops[fw].shared = true;
+        struct lb_op *fw = tp_op(e, tp_delete(e, GCE_FIREWALLS, names->node_check_firewall,
+                                              "no Service with policy Cluster is left"));
+        fw->shared = true;
         if (node >= 0) { /* "in use" means that others need the firewall, too */
-            e->p->ops[fw].only_if_op = node;
-            e->p->ops[fw].only_if = LB_DONE;
+            fw->only_if_op = node;
+            fw->only_if = LB_DONE;
         }
     }
 }
@@ -46,7 +46,7 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_observed *o, struct err *err)
 {
     (void)err;
-    struct tp_emit e = {.a = p->a, .p = p, .facts = facts, .in = in, .o = o};
+    struct tp_emit e;
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
     /* The internal kind of the same program calls rule, address and firewall alike. */
@@ -54,25 +54,25 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
         in->changes_kind && o->has_rule == GCE_PRESENT && !str_is_empty(o->rule.backend_service);
     bool has_rule = o->has_rule == GCE_PRESENT && !replaced;
     s->address = has_rule ? o->rule.ip : NULL;
-    size_t from = p->n_ops;
+    tp_emit_init(&e, p, facts, in, o);
     if (has_rule) {
-        (void)tp_delete(&e, GCE_TP_DELETE_RULE, names->lb, WHY);
+        (void)tp_delete(&e, GCE_RULES, names->lb, WHY);
     }
     if (o->has_traffic == GCE_PRESENT && !replaced) {
-        (void)tp_delete_firewall(&e, names->firewall, WHY, true);
+        (void)tp_delete(&e, GCE_FIREWALLS, names->firewall, WHY);
     }
     if (o->has_deny == GCE_PRESENT) {
-        (void)tp_delete_firewall(&e, names->deny_firewall, WHY, true);
+        (void)tp_delete(&e, GCE_FIREWALLS, names->deny_firewall, WHY);
     }
     tp_next_wave(&e);
     if (o->has_pool == GCE_PRESENT) {
-        (void)tp_delete(&e, GCE_TP_DELETE_POOL, names->lb, WHY);
+        (void)tp_delete(&e, GCE_POOLS, names->lb, WHY);
     }
     if (o->has_address == GCE_PRESENT && !replaced) {
-        (void)tp_delete(&e, GCE_TP_DELETE_ADDRESS, names->lb, WHY);
+        (void)tp_delete(&e, GCE_ADDRESSES, names->lb, WHY);
     }
     delete_checks(&e, names);
-    tp_order(&e, names, from);
+    tp_flush(&e, names);
     if (has_rule) {
         lb_plan_effect(p, in->key, "The address is given up.");
     }

@@ -100,8 +100,8 @@ static void desired_check(struct arena *a, const struct gce_tp_facts *facts,
                                             NODE_CHECK_PATH, NODE_CHECK_PORT);
     d->check_firewall = (struct gce_firewall){
         .name = d->local ? n->local_check_firewall : n->node_check_firewall,
-        /* Upstream pins the shared one to the address of whoever made it first (§15 row 8); ours
-         * serves all. */
+        /* Upstream pins the shared one to the address of the Service that made it first (§15 row
+         * 8); ours serves all. */
         .description = d->local ? NULL : n->node_check_firewall_description,
         .network = facts->network,
         .direction = "",

@@ -5,93 +5,56 @@
 #include "common/base/str.h"
 #include "providers/gce/model/gce_links.h"
 
+void tp_emit_init(struct tp_emit *e, struct lb_plan *p, const struct gce_tp_facts *facts,
+                  const struct gce_tp_input *in, const struct gce_tp_observed *o)
+{
+    *e = (struct tp_emit){.a = p->a, .p = p, .facts = facts, .in = in, .o = o};
+    gce_emit_init(&e->out, p, in->key, in->outcome->call,
+                  facts->on_xpn ? facts->network_project : NULL);
+}
+
 void tp_next_wave(struct tp_emit *e)
 {
+    e->wave += e->wave_open;
     e->wave_open = false;
 }
 
-int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg)
+int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_op arg)
 {
-    struct gce_tp_op *kept = ARENA_NEW(e->a, struct gce_tp_op);
-    *kept = arg;
-    kept->name = op.name;
-    kept->d = e->d;
-    kept->outcome = e->in->outcome;
-    op.arg = kept;
-    op.parallel = e->wave_open;
+    arg.plain = true;
     e->wave_open = true;
-    return lb_plan_add(e->p, e->in->key, &op);
+    return gce_emit(&e->out, e->wave, op, arg);
 }
 
-const struct lb_undo *tp_undo(struct tp_emit *e, const char *kind, const char *name,
-                              struct gce_tp_op arg, bool until_pool)
+struct lb_op *tp_op(const struct tp_emit *e, int handle)
 {
-    struct gce_tp_op *kept = ARENA_NEW(e->a, struct gce_tp_op);
-    struct lb_undo *undo = ARENA_NEW(e->a, struct lb_undo);
-    bool changes = arg.action == GCE_TP_RESTORE_FIREWALL;
-    *kept = arg;
-    kept->name = name;
-    kept->outcome = e->in->outcome;
-    *undo = (struct lb_undo){
-        .verb = changes ? LB_CHANGE : LB_CREATE,
-        .kind = kind,
-        .name = name,
-        .until_kind = until_pool ? TP_KIND_POOL : TP_KIND_RULE,
-        .until_name = e->d->names.lb,
-        .type = changes ? &gce_tp_type_patch : &gce_tp_type_insert,
-        .arg = kept,
-        .calls = 2,
-    };
-    return undo;
+    return &gce_emit_at(&e->out, handle)->draft.op;
 }
 
-void tp_keep(struct tp_emit *e, const char *kind, const char *name)
+const struct lb_undo *tp_undo(struct tp_emit *e, struct gce_op arg, enum gce_collection until)
 {
-    struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = kind, .name = name);
-    (void)lb_plan_add(e->p, e->in->key, &op);
-    lb_plan_service(e->p, e->in->key)->checked++;
+    arg.plain = true;
+    return gce_emit_undo(&e->out, arg, until, e->d->names.lb);
 }
 
-static const char *kind_of_delete(enum gce_tp_action action)
+void tp_flush(struct tp_emit *e, const struct gce_names *names)
 {
-    switch (action) {
-    case GCE_TP_DELETE_RULE:
-        return TP_KIND_RULE;
-    case GCE_TP_DELETE_POOL:
-        return TP_KIND_POOL;
-    case GCE_TP_DELETE_CHECK:
-        return TP_KIND_CHECK;
-    case GCE_TP_DELETE_ADDRESS:
-        return TP_KIND_ADDRESS;
-    default:
-        return TP_KIND_FIREWALL;
-    }
+    gce_emit_flush(&e->out, e->wave + 1, tp_order, names);
 }
 
-int tp_delete(struct tp_emit *e, enum gce_tp_action action, const char *name, const char *why)
+void tp_keep(struct tp_emit *e, enum gce_collection c, const char *name)
 {
-    struct lb_op op =
-        LB_OP(.verb = LB_DELETE, .kind = kind_of_delete(action), .name = name, .why = why,
-              .tolerate = LB_TOLERATE_ABSENT, .type = &gce_tp_type_delete, .calls = 2);
-    return tp_emit(e, op, (struct gce_tp_op){.action = action});
+    gce_emit_keep(&e->out, e->wave, c, name);
 }
 
-unsigned tp_forbidden_is_fine(const struct tp_emit *e)
+int tp_delete(struct tp_emit *e, enum gce_collection c, const char *name, const char *why)
 {
-    return e->facts->on_xpn ? LB_TOLERATE_FORBIDDEN : 0;
+    e->wave_open = true;
+    return gce_emit_delete(&e->out, e->wave, (struct gce_op){.c = c, .name = name, .plain = true},
+                           why);
 }
 
-int tp_delete_firewall(struct tp_emit *e, const char *name, const char *why, bool told)
-{
-    struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = TP_KIND_FIREWALL, .name = name, .why = why,
-                            .tolerate = LB_TOLERATE_ABSENT | tp_forbidden_is_fine(e),
-                            .type = &gce_tp_type_delete, .calls = 2);
-    return tp_emit(e, op,
-                   (struct gce_tp_op){
-                       .action = GCE_TP_DELETE_FIREWALL,
-                       .ret_command = told ? ARENA_NEW(e->a, const char *) : NULL,
-                   });
-}
+/* ---- members --------------------------------------------------------------------------------- */
 
 struct str_set tp_pool_members(struct arena *a, const struct gce_pool *pool)
 {
@@ -100,6 +63,38 @@ struct str_set tp_pool_members(struct arena *a, const struct gce_pool *pool)
         out[i] = gce_link_zonal_tail(pool->instances.items[i]);
     }
     return str_set_make(a, out, pool->instances.n);
+}
+
+static struct gce_op members_op(struct arena *a, const char *pool, const char *const *who, size_t n,
+                                bool add)
+{
+    return (struct gce_op){.c = GCE_POOLS,
+                           .verb = add ? GCE_ADD_INSTANCE : GCE_REMOVE_INSTANCE,
+                           .name = pool,
+                           .body = gce_own(a, gce_pool_members_body(who, n)),
+                           .members = true,
+                           .plain = true};
+}
+
+struct gce_op tp_pool_again(struct arena *a, const struct gce_pool *pool)
+{
+    struct gce_pool first = *pool;
+    const struct gce_strs *all = &pool->instances;
+    first.instances.n = all->n < GCE_POOL_CREATE_MAX ? all->n : GCE_POOL_CREATE_MAX;
+    struct gce_op insert = {.c = GCE_POOLS,
+                            .verb = GCE_INSERT,
+                            .name = pool->name,
+                            .body = gce_own(a, gce_pool_body(&first)),
+                            .members = true};
+    const struct gce_op **next = &insert.then;
+    for (size_t from = first.instances.n; from < all->n; from += GCE_POOL_CHANGE_MAX) {
+        size_t n = all->n - from < GCE_POOL_CHANGE_MAX ? all->n - from : GCE_POOL_CHANGE_MAX;
+        struct gce_op *rest = ARENA_NEW(a, struct gce_op);
+        *rest = members_op(a, pool->name, all->items + from, n, true);
+        *next = rest;
+        next = &rest->then;
+    }
+    return insert;
 }
 
 static void change_members(struct tp_emit *e, const char *pool, const struct str_set *who, bool add,
@@ -112,18 +107,12 @@ static void change_members(struct tp_emit *e, const char *pool, const struct str
         struct str_set some = {.items = who->items + from, .n = n};
         lb_diff_init(&diff, e->a);
         (void)lb_diff_set(&diff, "instances", add ? &none : &some, add ? &some : &none);
-        struct lb_op op = LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_POOL, .name = pool, .why = why,
+        struct lb_op op = LB_OP(.verb = LB_CHANGE, .why = why,
                                 .summary = arena_printf(e->a, "%s %zu %s", add ? "add" : "remove",
                                                         n, n == 1 ? "instance" : "instances"),
-                                .fields = diff.fields, .n_fields = diff.n,
-                                .type = &gce_tp_type_members, .calls = 2);
+                                .fields = diff.fields, .n_fields = diff.n);
         tp_next_wave(e);
-        (void)tp_emit(e, op,
-                      (struct gce_tp_op){
-                          .action = add ? GCE_TP_ADD_MEMBERS : GCE_TP_REMOVE_MEMBERS,
-                          .pool = pool,
-                          .members = gce_strs_of(e->a, some.items, some.n),
-                      });
+        (void)tp_emit(e, op, members_op(e->a, pool, some.items, some.n, add));
     }
 }
 
@@ -136,7 +125,7 @@ void tp_members(struct tp_emit *e, const char *pool, const struct str_set *now,
     struct str_set add = str_set_minus(e->a, then, now);
     struct str_set gone = str_set_minus(e->a, now, then);
     bool both = add.n > 0 && gone.n > 0;
-    bool first = both && lb_plan_makes_room(e->p, e->in->key, TP_KIND_POOL);
+    bool first = both && lb_plan_makes_room(e->p, e->in->key, gce_op_kind(GCE_POOLS));
     for (int round = 0; round < 2; round++) {
         bool adds = (round == 0) != first;
         change_members(e, pool, adds ? &add : &gone, adds, why);

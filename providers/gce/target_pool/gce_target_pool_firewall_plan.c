@@ -19,6 +19,15 @@ static const char *check_summary(const struct tp_ensure *n)
     return arena_printf(n->e.a, "GET :%d%s, %d s", c->port, c->path, c->interval_s);
 }
 
+static struct gce_op check_op(const struct tp_emit *e, enum gce_verb verb,
+                              const struct gce_check *check)
+{
+    return (struct gce_op){.c = GCE_CHECKS,
+                           .verb = verb,
+                           .name = check->name,
+                           .body = gce_own(e->a, gce_check_body(check))};
+}
+
 void tp_plan_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
@@ -28,15 +37,13 @@ void tp_plan_check(struct tp_ensure *n)
     const char *note = d->local ? "asks the node port of this Service"
                                 : "one for all services with policy Cluster";
     if (!present) {
-        struct lb_op op =
-            LB_OP(.verb = LB_CREATE, .kind = TP_KIND_CHECK, .name = d->check.name,
-                  .why = "the target pool needs it", .summary = check_summary(n), .note = note,
-                  .shared = !d->local, .type = &gce_tp_type_insert, .calls = 2);
-        (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_CHECK, .check = d->check});
+        struct lb_op op = LB_OP(.verb = LB_CREATE, .why = "the target pool needs it",
+                                .summary = check_summary(n), .note = note, .shared = !d->local);
+        (void)tp_emit(e, op, check_op(e, GCE_INSERT, &d->check));
         return;
     }
     if (!gce_check_differs(found, &d->check)) {
-        tp_keep(e, TP_KIND_CHECK, d->check.name);
+        tp_keep(e, GCE_CHECKS, d->check.name);
         return;
     }
     struct lb_diff diff;
@@ -44,12 +51,11 @@ void tp_plan_check(struct tp_ensure *n)
     lb_diff_init(&diff, e->a);
     gce_check_fields(&diff, found, &merged);
     struct lb_op op =
-        LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_CHECK, .name = d->check.name,
+        LB_OP(.verb = LB_CHANGE,
               .why = d->local && found->port != d->check.port ? "spec.healthCheckNodePort changed"
                                                               : "it is weaker than it should be",
-              .note = note, .shared = !d->local, .fields = diff.fields, .n_fields = diff.n,
-              .type = &gce_tp_type_update, .calls = 2);
-    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_UPDATE_CHECK, .check = merged});
+              .note = note, .shared = !d->local, .fields = diff.fields, .n_fields = diff.n);
+    (void)tp_emit(e, op, check_op(e, GCE_UPDATE, &merged));
 }
 
 /* ---- firewalls ------------------------------------------------------------------------------- */
@@ -66,8 +72,8 @@ static int check_tags(const struct tp_ensure *n, struct err *err)
     if (n->e.in->tags.n > 0 || !n->e.in->tags_known) {
         return ERR_OK;
     }
-    if (err_is_retryable(n->e.in->tags_err.code)) {
-        return err_copy(err, &n->e.in->tags_err);
+    if (n->e.in->tags_err != NULL && err_is_retryable(n->e.in->tags_err->code)) {
+        return err_copy(err, n->e.in->tags_err);
     }
     /* Without tags the firewall would open every machine of the network (§7.5, row 9). */
     return err_set(err, ERR_INVALID,
@@ -138,8 +144,8 @@ static struct lb_diff changed_fields(const struct tp_ensure *n, const struct fir
     return diff;
 }
 
-/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its
- * ranges, because an edit that is refused must not let more clients in than it asks for. */
+/* The former rule serves no client that the nodes do not let in: with it its ports come back.  Not
+ * its ranges, because an edit that is refused must not let more clients in than it asks for. */
 static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
                                           const struct gce_firewall *want)
 {
@@ -149,11 +155,35 @@ static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct fire
         (gce_firewall_traffic_equal(n->e.a, fp->found, want, &same, NULL) == ERR_OK && same)) {
         return NULL;
     }
-    struct gce_firewall *former = ARENA_NEW(n->e.a, struct gce_firewall);
-    *former = *want;
-    former->allowed = fp->found->allowed;
-    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_FIREWALL, .former_firewall = former};
-    return tp_undo(&n->e, TP_KIND_FIREWALL, fp->f->name, back, false);
+    struct gce_firewall former = *want;
+    former.allowed = fp->found->allowed;
+    const struct gce_op back = {.c = GCE_FIREWALLS,
+                                .verb = GCE_PATCH,
+                                .name = fp->f->name,
+                                .body = gce_own(n->e.a, gce_firewall_body(&former, false))};
+    return tp_undo(&n->e, back, GCE_RULES);
+}
+
+static struct gce_op firewall_op(const struct tp_ensure *n, const struct firewall_plan *fp,
+                                 bool create)
+{
+    struct arena *a = n->e.a;
+    bool late = n->ip.text == NULL && gce_tp_firewall_has_ip(n->d, fp->f);
+    const struct gce_firewall full =
+        gce_tp_firewall_for(a, n->d, fp->f, late ? GCE_LATER : n->ip.text);
+    struct gce_op arg = {.c = GCE_FIREWALLS,
+                         .verb = create ? GCE_INSERT : GCE_PATCH,
+                         .name = full.name,
+                         .body = gce_own(a, gce_firewall_body(&full, fp->clear_destinations))};
+    if (late) {
+        arg.late[arg.n_late++] =
+            (struct gce_op_late){.member = "destinationRanges", .value = n->ip};
+        arg.late[arg.n_late++] = gce_late_text(a, "description", full.description, n->ip);
+    }
+    if (fp->told) {
+        gce_emit_by_hand(&n->e.out, &arg, &full);
+    }
+    return arg;
 }
 
 static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, struct err *err)
@@ -161,7 +191,7 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
     struct tp_emit *e = &n->e;
     bool create = fp->has != GCE_PRESENT;
     if (!create && !fp->differs) {
-        tp_keep(e, TP_KIND_FIREWALL, fp->f->name);
+        tp_keep(e, GCE_FIREWALLS, fp->f->name);
         return ERR_OK;
     }
     int rc = check_tags(n, err);
@@ -169,12 +199,11 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
         return rc;
     }
     struct gce_firewall want = wanted(n, fp->f);
-    struct lb_op op =
-        LB_OP(.verb = create ? LB_CREATE : LB_CHANGE, .kind = TP_KIND_FIREWALL, .name = fp->f->name,
-              .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
-              .summary = firewall_summary(n, fp->f), .note = fp->note,
-              .shared = !gce_tp_firewall_has_ip(n->d, fp->f), .tolerate = tp_forbidden_is_fine(e),
-              .type = create ? &gce_tp_type_insert : &gce_tp_type_patch, .calls = 2);
+    struct lb_op op = LB_OP(.verb = create ? LB_CREATE : LB_CHANGE,
+                            .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
+                            .summary = firewall_summary(n, fp->f), .note = fp->note,
+                            .shared = !gce_tp_firewall_has_ip(n->d, fp->f),
+                            .tolerate = e->facts->on_xpn ? LB_TOLERATE_FORBIDDEN : 0);
     if (!create) {
         struct lb_diff diff = changed_fields(n, fp, want);
         op.fields = diff.fields;
@@ -185,14 +214,7 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
         op.only_if_op = fp->only_after;
         op.only_if = LB_DONE;
     }
-    int at = tp_emit(e, op,
-                     (struct gce_tp_op){
-                         .action = create ? GCE_TP_INSERT_FIREWALL : GCE_TP_PATCH_FIREWALL,
-                         .firewall = fp->f,
-                         .clear_destinations = fp->clear_destinations,
-                         .ip = gce_tp_firewall_has_ip(n->d, fp->f) ? n->ip : LB_VALUE(NULL),
-                         .ret_command = fp->told ? ARENA_NEW(e->a, const char *) : NULL,
-                     });
+    int at = tp_emit(e, op, firewall_op(n, fp, create));
     if (fp->f == &n->d->traffic) {
         n->traffic = at;
     }

@@ -10,7 +10,7 @@
  *     a firewall that lets in           the deny firewall that goes, so that deny never wins over
  *                                       allow
  *     a pool, its members               what was done to the pool before; its check
- *     another check in a pool           the same, and the firewall that lets the check in: nobody
+ *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
  *     a forwarding rule                 its pool with all members
  *     the deny firewall                 all that lets in
@@ -41,58 +41,53 @@
 #define WALL_GOES  0x2000u /* the firewall of a check */
 #define SWAP       0x4000u /* a pool asks another check */
 
-static unsigned firewall_role(const struct gce_tp_op *arg)
+static unsigned firewall_role(const struct gce_names *names, const struct gce_op *arg)
 {
-    const struct gce_tp_desired *d = arg->d;
-    if (arg->firewall == &d->traffic) {
-        return TRAFFIC;
+    bool goes = arg->verb == GCE_DELETE;
+    if (str_eq(arg->name, names->firewall)) {
+        return goes ? ALLOW_GOES : TRAFFIC;
     }
-    return arg->firewall == &d->deny ? DENY : CHECK_WALL;
+    if (str_eq(arg->name, names->deny_firewall)) {
+        return goes ? DENY_GOES : DENY;
+    }
+    return goes ? WALL_GOES : CHECK_WALL;
 }
 
-static unsigned wall_goes_role(const struct gce_names *names, const char *name)
+static unsigned pool_role(enum gce_verb verb)
 {
-    if (str_eq(name, names->deny_firewall)) {
-        return DENY_GOES;
-    }
-    return str_eq(name, names->firewall) ? ALLOW_GOES : WALL_GOES;
-}
-
-static unsigned role_of(const struct gce_names *names, const struct gce_tp_op *arg)
-{
-    switch (arg->action) {
-    case GCE_TP_HOLD_ADDRESS:
-        return HOLD;
-    case GCE_TP_DELETE_ADDRESS:
-        return FREE;
-    case GCE_TP_INSERT_CHECK:
-    case GCE_TP_UPDATE_CHECK:
-        return CHECK;
-    case GCE_TP_INSERT_FIREWALL:
-    case GCE_TP_PATCH_FIREWALL:
-        return firewall_role(arg);
-    case GCE_TP_INSERT_POOL:
-    case GCE_TP_ADD_MEMBERS:
-    case GCE_TP_REMOVE_MEMBERS:
-        return POOL;
-    case GCE_TP_SWAP_CHECK:
-        return SWAP;
-    case GCE_TP_DELETE_POOL:
+    switch (verb) {
+    case GCE_DELETE:
         return POOL_GOES;
-    case GCE_TP_INSERT_RULE:
-        return RULE;
-    case GCE_TP_DELETE_RULE:
-        return RULE_GOES;
-    case GCE_TP_DELETE_CHECK:
-        return CHECK_GOES;
-    case GCE_TP_DELETE_FIREWALL:
-        return wall_goes_role(names, arg->name);
+    case GCE_ADD_CHECK:
+    case GCE_REMOVE_CHECK:
+        return SWAP;
     default:
-        return 0; /* an undo is no operation of a plan */
+        return POOL;
     }
 }
 
-/* Whom an operation of the role waits for, among those before it. */
+static unsigned role_of(const struct gce_names *names, const struct gce_pending *one)
+{
+    const struct gce_op *arg = one->arg;
+    if (arg == NULL) {
+        return 0; /* it stays as it is */
+    }
+    bool goes = arg->verb == GCE_DELETE;
+    switch (arg->c) {
+    case GCE_ADDRESSES:
+        return goes ? FREE : HOLD;
+    case GCE_CHECKS:
+        return goes ? CHECK_GOES : CHECK;
+    case GCE_FIREWALLS:
+        return firewall_role(names, arg);
+    case GCE_POOLS:
+        return pool_role(arg->verb);
+    default:
+        return goes ? RULE_GOES : RULE;
+    }
+}
+
+/* The operations that one of the role waits for, among those before it. */
 static unsigned waits_for(unsigned role)
 {
     switch (role) {
@@ -122,20 +117,20 @@ static unsigned waits_for(unsigned role)
     }
 }
 
-void tp_order(struct tp_emit *e, const struct gce_names *names, size_t from)
+void tp_order(struct lb_plan *p, const struct gce_pending *const *items, size_t n, const void *arg)
 {
-    struct lb_plan *p = e->p;
-    for (size_t i = from; i < p->n_ops; i++) {
-        const struct gce_tp_op *arg = p->ops[i].arg;
-        if (p->ops[i].verb == LB_KEEP) {
+    const struct gce_names *names = arg;
+    for (size_t i = 0; i < n; i++) {
+        const struct gce_op *op = items[i]->arg;
+        int at = items[i]->draft.at;
+        unsigned on = waits_for(role_of(names, items[i]));
+        if (op == NULL) {
             continue;
         }
-        unsigned on = waits_for(role_of(names, arg));
-        lb_plan_after(p, (int)i, arg->ip.text == NULL && arg->ip.output != NULL ? arg->ip.op : -1);
-        for (size_t k = from; k < i; k++) {
-            const struct lb_op *other = &p->ops[k];
-            if (other->verb != LB_KEEP && (role_of(names, other->arg) & on) != 0) {
-                lb_plan_after(p, (int)i, (int)k);
+        lb_plan_after(p, at, op->n_late > 0 ? op->late[0].value.op : -1);
+        for (size_t k = 0; k < i; k++) {
+            if ((role_of(names, items[k]) & on) != 0) {
+                lb_plan_after(p, at, items[k]->draft.at);
             }
         }
     }

@@ -3,13 +3,13 @@
  *
  * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
  * where does the address come?), then in this order; the table in gce_target_pool_order_plan.c says
- * who waits for whom
+ * which operation waits for which
  *     A  what must be gone first: a held address that cannot be used, a deny rule that goes
  *     B  the address is held ∥ health check ∥ firewalls whose address is known
  *     C  firewalls whose address was just reserved ∥ pool, its check, its members
  *     D  - rule (critical), - pool, + pool, where they must be made again
  *     E  + rule: from here on the load balancer is complete
- *     F  deny rule; the check that nobody uses any more, then its firewall
+ *     F  deny rule; the check that nothing uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
  * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource
  * on its way out.  The driver looks and plans again, and keeps what is really there.
@@ -132,7 +132,7 @@ static void decide_ip(struct tp_ensure *n)
     } else if (n->leftover_usable) {
         n->ip = LB_VALUE(o->address.ip);
     } else {
-        n->ip = LB_VALUE_OF(-1, "address"); /* known after the hold, which is planned next */
+        n->ip = LB_VALUE_OF(-1, "value"); /* known after the hold, which is planned next */
     }
 }
 
@@ -161,18 +161,27 @@ static void plan_hold(struct tp_ensure *n)
         return;
     }
     bool keeps = n->ip.text != NULL;
+    const struct gce_address address = {.name = n->d->names.lb,
+                                        .description = n->d->names.description,
+                                        .ip = str_nonnull(n->ip.text),
+                                        .tier = gce_tier_wire(n->tier)};
     struct lb_op op =
-        LB_OP(.verb = LB_CREATE, .kind = TP_KIND_ADDRESS, .name = n->d->names.lb,
+        LB_OP(.verb = LB_CREATE,
               .why = keeps ? "the forwarding rule must be made again without losing its address"
                            : "firewall and forwarding rule need an address",
               .summary = arena_printf(e->a, "regional, %s", gce_tier_wire(n->tier)),
               .note = "holds the address until the rule has it",
               /* 400: reserved already under another name, so it cannot be lost (§4.4 step 2). */
-              .tolerate = keeps ? LB_TOLERATE_EXISTS : 0, .type = &gce_tp_type_insert, .calls = 3);
-    n->hold = tp_emit(
-        e, op, (struct gce_tp_op){.action = GCE_TP_HOLD_ADDRESS, .ip = n->ip, .tier = n->tier});
+              .tolerate = keeps ? LB_TOLERATE_EXISTS : 0);
+    n->hold = tp_emit(e, op,
+                      (struct gce_op){.c = GCE_ADDRESSES,
+                                      .verb = GCE_INSERT,
+                                      .name = address.name,
+                                      .body = gce_own(e->a, gce_address_body(&address)),
+                                      .read_member = "address",
+                                      .ret_value = &e->in->outcome->ip});
     if (!keeps) {
-        n->ip = LB_VALUE_OF(n->hold, "address");
+        n->ip = LB_VALUE_OF(n->hold, "value");
     }
 }
 
@@ -185,19 +194,18 @@ static void plan_release(struct tp_ensure *n)
     if (n->hold < 0 && !leftover) {
         return;
     }
-    struct lb_op op =
-        LB_OP(.verb = LB_DELETE, .kind = TP_KIND_ADDRESS, .name = n->d->names.lb,
-              .why = n->new_rule ? "the rule keeps it now"
-                                 : "an interrupted run left it, and the rule has its address",
-              .gives_back = true, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE,
-              .finally = n->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK,
-              .type = &gce_tp_type_delete, .calls = 2);
-    if (n->hold >= 0) {
-        op.only_if_op = n->hold;
-        op.only_if = LB_DONE;
-    }
     tp_next_wave(e);
-    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_ADDRESS});
+    struct lb_op *op = tp_op(
+        e, tp_delete(e, GCE_ADDRESSES, n->d->names.lb,
+                     n->new_rule ? "the rule keeps it now"
+                                 : "an interrupted run left it, and the rule has its address"));
+    op->gives_back = true;
+    op->tolerate |= LB_TOLERATE_IN_USE;
+    op->finally = n->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    if (n->hold >= 0) {
+        op->only_if_op = n->hold;
+        op->only_if = LB_DONE;
+    }
 }
 
 /* ---- pool ------------------------------------------------------------------------------------ */
@@ -217,20 +225,25 @@ static void plan_new_pool(struct tp_ensure *n)
     const struct gce_tp_desired *d = n->d;
     size_t members = d->pool.instances.n;
     size_t zones = count_zones(e->a, &e->in->members);
-    struct lb_op op = LB_OP(.verb = LB_CREATE, .kind = TP_KIND_POOL, .name = d->names.lb,
+    const struct gce_pool first = gce_tp_pool_insert(d);
+    struct lb_op op = LB_OP(.verb = LB_CREATE,
                             .why = n->o->has_pool == GCE_PRESENT
                                        ? "spec.sessionAffinity changed, and a pool cannot change it"
                                        : "the forwarding rule needs it",
                             .summary = arena_printf(e->a, "%zu %s in %zu %s", members,
                                                     members == 1 ? "instance" : "instances", zones,
                                                     zones == 1 ? "zone" : "zones"),
-                            .note = arena_printf(e->a, "affinity %s", d->pool.affinity),
-                            .type = &gce_tp_type_insert, .calls = 2);
-    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_POOL});
+                            .note = arena_printf(e->a, "affinity %s", d->pool.affinity));
+    (void)tp_emit(e, op,
+                  (struct gce_op){.c = GCE_POOLS,
+                                  .verb = GCE_INSERT,
+                                  .name = d->names.lb,
+                                  .body = gce_own(e->a, gce_pool_body(&first)),
+                                  .members = true});
     if (members > GCE_POOL_CREATE_MAX) {
         struct str_set all = e->in->members.paths;
-        struct str_set first = {.items = all.items, .n = GCE_POOL_CREATE_MAX};
-        tp_members(e, d->names.lb, &first, &all, "a pool is made with 200 members at most");
+        struct str_set made = {.items = all.items, .n = GCE_POOL_CREATE_MAX};
+        tp_members(e, d->names.lb, &made, &all, "a pool is made with 200 members at most");
     }
 }
 
@@ -264,6 +277,24 @@ static struct str_set last_parts(struct arena *a, const struct gce_strs *links)
     return str_set_make(a, out, links->n);
 }
 
+/* Takes away the old checks, one after the other, then adds the wanted one. */
+static struct gce_op swap_op(const struct tp_ensure *n, const struct gce_strs *old)
+{
+    struct arena *a = n->e.a;
+    struct gce_op op = {.c = GCE_POOLS,
+                        .verb = GCE_ADD_CHECK,
+                        .name = n->d->names.lb,
+                        .body = gce_own(a, gce_pool_check_body(n->d->pool.checks.items[0])),
+                        .plain = true};
+    for (size_t i = old->n; i > 0; i--) {
+        const struct gce_op *then = arena_memdup(a, &op, sizeof(op));
+        op.verb = GCE_REMOVE_CHECK;
+        op.body = gce_own(a, gce_pool_check_body(old->items[i - 1]));
+        op.then = then;
+    }
+    return op;
+}
+
 /* §4.8 (ours): the pool stays, only its check is exchanged.  It holds one at most, so the old
  * one goes first; for that moment every instance counts as healthy. */
 static void plan_swap(struct tp_ensure *n)
@@ -278,30 +309,23 @@ static void plan_swap(struct tp_ensure *n)
     struct str_set then = last_parts(e->a, &n->d->pool.checks);
     lb_diff_init(&diff, e->a);
     (void)lb_diff_set(&diff, "healthChecks", &now, &then);
-    struct lb_op op = LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_POOL, .name = n->d->names.lb,
+    struct lb_op op = LB_OP(.verb = LB_CHANGE,
                             .why = checks->n == 0 ? "it asks no health check"
                                                   : "spec.externalTrafficPolicy changed",
-                            .fields = diff.fields, .n_fields = diff.n, .type = &gce_tp_type_swap,
-                            .calls = (unsigned)(2 * checks->n + 2));
+                            .fields = diff.fields, .n_fields = diff.n);
     tp_next_wave(e);
-    (void)tp_emit(e, op,
-                  (struct gce_tp_op){
-                      .action = GCE_TP_SWAP_CHECK,
-                      .pool = n->d->names.lb,
-                      .old_checks = *checks,
-                      .new_check = n->d->pool.checks.items[0],
-                  });
+    (void)tp_emit(e, op, swap_op(n, checks));
     n->swapped = true;
 }
 
 static void plan_pool_in_place(struct tp_ensure *n)
 {
-    size_t before = n->e.p->n_ops;
+    size_t before = n->e.out.drafts.n;
     plan_swap(n);
     struct str_set now = tp_pool_members(n->e.a, &n->o->pool);
     tp_members(&n->e, n->d->names.lb, &now, &n->e.in->members.paths, "the nodes changed");
-    if (n->e.p->n_ops == before) {
-        tp_keep(&n->e, TP_KIND_POOL, n->d->names.lb);
+    if (n->e.out.drafts.n == before) {
+        tp_keep(&n->e, GCE_POOLS, n->d->names.lb);
     }
 }
 
@@ -310,33 +334,43 @@ static void plan_pool_in_place(struct tp_ensure *n)
 static void plan_remove_rule(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
-    struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = TP_KIND_RULE, .name = n->d->names.lb,
-                            .why = n->new_rule_because, .note = "made again below",
-                            .tolerate = LB_TOLERATE_ABSENT, .critical = true,
-                            .type = &gce_tp_type_delete, .calls = 2);
-    struct gce_rule *former = ARENA_NEW(e->a, struct gce_rule);
-    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_RULE, .former_rule = former};
-    *former = n->o->rule; /* what is observed next is put in its place */
-    op.undo = tp_undo(e, TP_KIND_RULE, op.name, back, false);
-    op.ask = op.undo;
+    const struct gce_op back = {.c = GCE_RULES,
+                                .verb = GCE_INSERT,
+                                .name = n->d->names.lb,
+                                .body = gce_own(e->a, gce_rule_body(&n->o->rule))};
     tp_next_wave(e);
-    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_RULE});
+    struct lb_op *op = tp_op(e, tp_delete(e, GCE_RULES, n->d->names.lb, n->new_rule_because));
+    op->note = "made again below";
+    op->critical = true;
+    op->undo = tp_undo(e, back, GCE_RULES);
+    op->ask = op->undo;
 }
 
 static void plan_remove_pool(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
-    struct gce_pool *former = ARENA_NEW(e->a, struct gce_pool);
-    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_POOL, .former_pool = former};
-    *former = n->o->pool;
     tp_next_wave(e);
-    int at = tp_delete(e, GCE_TP_DELETE_POOL, n->d->names.lb,
-                       "spec.sessionAffinity changed, and a pool cannot change it");
+    struct lb_op *op =
+        tp_op(e, tp_delete(e, GCE_POOLS, n->d->names.lb,
+                           "spec.sessionAffinity changed, and a pool cannot change it"));
     if (n->need.exists || !n->e.in->leads_back) { /* else no rule leads to it */
-        e->p->ops[at].undo = tp_undo(e, TP_KIND_POOL, n->d->names.lb, back, true);
-        e->p->ops[at].ask = e->p->ops[at].undo;
+        op->undo = tp_undo(e, tp_pool_again(e->a, &n->o->pool), GCE_POOLS);
+        op->ask = op->undo;
     }
     tp_next_wave(e);
+}
+
+static struct gce_op rule_op(const struct tp_ensure *n)
+{
+    struct gce_rule rule = n->d->rule;
+    rule.ip = n->ip.text != NULL ? n->ip.text : GCE_LATER;
+    rule.tier = gce_tier_wire(n->tier);
+    return (struct gce_op){.c = GCE_RULES,
+                           .verb = GCE_INSERT,
+                           .name = rule.name,
+                           .body = gce_own(n->e.a, gce_rule_body(&rule)),
+                           .late = {{.member = "IPAddress", .value = n->ip}},
+                           .n_late = n->ip.text == NULL};
 }
 
 static void plan_rule(struct tp_ensure *n)
@@ -344,7 +378,7 @@ static void plan_rule(struct tp_ensure *n)
     struct tp_emit *e = &n->e;
     const struct gce_rule *want = &n->d->rule;
     if (!n->new_rule) {
-        tp_keep(e, TP_KIND_RULE, n->d->names.lb);
+        tp_keep(e, GCE_RULES, n->d->names.lb);
         return;
     }
     struct lb_diff diff;
@@ -359,20 +393,18 @@ static void plan_rule(struct tp_ensure *n)
         (void)lb_diff_value(&diff, "IPAddress", NULL, n->ip);
     }
     struct lb_op op =
-        LB_OP(.verb = LB_CREATE, .kind = TP_KIND_RULE, .name = n->d->names.lb,
-              .why = n->new_rule_because,
+        LB_OP(.verb = LB_CREATE, .why = n->new_rule_because,
               .summary = arena_printf(e->a, "%s %s → pool", want->protocol, want->port_range),
               .note = n->ip.text != NULL ? n->ip.text : "address known after address",
-              .fields = diff.fields, .n_fields = diff.n, .type = &gce_tp_type_insert, .calls = 2);
+              .fields = diff.fields, .n_fields = diff.n);
     tp_next_wave(e);
-    (void)tp_emit(e, op,
-                  (struct gce_tp_op){.action = GCE_TP_INSERT_RULE, .ip = n->ip, .tier = n->tier});
+    (void)tp_emit(e, op, rule_op(n));
 }
 
 /* ---- what is used no more -------------------------------------------------------------------- */
 
-/* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use"
- * is fine). */
+/* From Cluster to Local: the shared check goes when no other Service wants it (§4.7; refused "in
+ * use" is fine). */
 static void plan_drop_node_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
@@ -385,20 +417,20 @@ static void plan_drop_node_check(struct tp_ensure *n)
     }
     if (o->has_node_check == GCE_PRESENT) {
         tp_next_wave(e);
-        int check = tp_delete(e, GCE_TP_DELETE_CHECK, names->node_check, why);
-        e->p->ops[check].tolerate |= LB_TOLERATE_IN_USE;
-        e->p->ops[check].shared = true;
+        int check = tp_delete(e, GCE_CHECKS, names->node_check, why);
+        tp_op(e, check)->tolerate |= LB_TOLERATE_IN_USE;
+        tp_op(e, check)->shared = true;
         if (o->has_node_firewall == GCE_PRESENT) {
             tp_next_wave(e);
-            int fw = tp_delete_firewall(e, names->node_check_firewall, why, true);
-            e->p->ops[fw].only_if_op = check;
-            e->p->ops[fw].only_if = LB_DONE;
-            e->p->ops[fw].shared = true;
+            struct lb_op *fw =
+                tp_op(e, tp_delete(e, GCE_FIREWALLS, names->node_check_firewall, why));
+            fw->only_if_op = check;
+            fw->only_if = LB_DONE;
+            fw->shared = true;
         }
     } else if (o->has_node_check == GCE_ABSENT && o->has_node_firewall == GCE_PRESENT) {
         tp_next_wave(e);
-        int fw = tp_delete_firewall(e, names->node_check_firewall, why, true);
-        e->p->ops[fw].shared = true;
+        tp_op(e, tp_delete(e, GCE_FIREWALLS, names->node_check_firewall, why))->shared = true;
     }
 }
 
@@ -409,11 +441,11 @@ static void plan_drop_local_check(struct tp_ensure *n)
     const char *why = "spec.externalTrafficPolicy is not Local";
     if (n->o->has_local_check == GCE_PRESENT) {
         tp_next_wave(e);
-        (void)tp_delete(e, GCE_TP_DELETE_CHECK, n->d->names.local_check, why);
+        (void)tp_delete(e, GCE_CHECKS, n->d->names.local_check, why);
     }
     if (n->o->has_local_firewall == GCE_PRESENT) {
         tp_next_wave(e);
-        (void)tp_delete_firewall(e, n->d->names.local_check_firewall, why, true);
+        (void)tp_delete(e, GCE_FIREWALLS, n->d->names.local_check_firewall, why);
     }
 }
 
@@ -424,13 +456,14 @@ static void plan_first(struct tp_ensure *n)
     struct tp_emit *e = &n->e;
     const struct gce_tp_observed *o = n->o;
     if (o->has_address == GCE_PRESENT && n->new_rule && !n->leftover_usable) {
-        (void)tp_delete(e, GCE_TP_DELETE_ADDRESS, n->d->names.lb,
+        (void)tp_delete(e, GCE_ADDRESSES, n->d->names.lb,
                         "an interrupted run left it, and it cannot serve the rule");
     }
     /* Deny goes before allow rises to its priority: never may deny win over allow (§4.13). */
     if (!n->d->want_deny && e->facts->deny_cleanup && o->has_deny == GCE_PRESENT) {
-        (void)tp_delete_firewall(e, n->d->names.deny_firewall, "the deny firewall is switched off",
-                                 false);
+        int deny = tp_delete(e, GCE_FIREWALLS, n->d->names.deny_firewall,
+                             "the deny firewall is switched off");
+        gce_emit_at(&e->out, deny)->arg->command = NULL; /* it shuts no client out */
     }
     tp_next_wave(e);
 }
@@ -504,19 +537,17 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_tp_desired *d,
                        const struct gce_tp_observed *o, struct err *err)
 {
-    struct tp_ensure n = {.e = {.a = p->a, .p = p, .facts = facts, .in = in, .d = d, .o = o},
-                          .d = d,
-                          .o = o,
-                          .traffic = -1};
+    struct tp_ensure n = {.d = d, .o = o, .traffic = -1};
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
     s->address = o->has_rule == GCE_PRESENT ? o->rule.ip : NULL;
+    tp_emit_init(&n.e, p, facts, in, o);
+    n.e.d = d;
     int rc = decide(&n, err);
     if (rc != ERR_OK) {
         return rc;
     }
     in->outcome->ip = n.ip.text;
-    size_t from = p->n_ops;
     plan_first(&n);
     rc = plan_prepare(&n, err);
     if (rc != ERR_OK) {
@@ -533,7 +564,7 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
         plan_drop_local_check(&n);
     }
     plan_release(&n);
-    tp_order(&n.e, &d->names, from);
+    tp_flush(&n.e, &d->names);
     tell_effects(&n);
     return ERR_OK;
 }

@@ -205,6 +205,18 @@ void local_announcements_sleep(struct local_director *d, const struct ip_addr *a
     }
 }
 
+bool local_announcements_has(struct local_director *d, const struct ip_addr *addr, int link)
+{
+    const struct director_address *x = address_of(d, addr);
+
+    for (size_t i = 0; x != NULL && !x->asleep && i < x->n; i++) {
+        if (x->on[i].link == link) {
+            return x->on[i].phase == LOCAL_PHASE_BURST || x->on[i].phase == LOCAL_PHASE_REST;
+        }
+    }
+    return false;
+}
+
 const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr)
 {
     const struct director_address *x = address_of(d, addr);
@@ -391,6 +403,9 @@ static void send_batch(struct local_director *d, struct batch *b)
         d->args.kernel->ops->announce(d->args.kernel, b->link, b->addrs, b->n, &err) == ERR_OK) {
         local_director_count(d, "local_announcements_total", "arp", NULL, n4);
         local_director_count(d, "local_announcements_total", "ndp", NULL, b->n - n4);
+        if (n4 > 0) {
+            local_responses_on(d, b->link->index);
+        }
     } else if (b->n > 0) {
         const struct local_news head = {.warning = true};
         local_director_note(d, &head, "not announced on %s: %s", b->link->name, err.message);

@@ -24,7 +24,7 @@ struct local_check_spec {
     unsigned rise;
 };
 /* The check of one target of a frontend.  False: it is not checked (kind none; a datagram port,
- * which nobody can connect to). */
+ * to which no check can connect). */
 bool local_check_spec_of(const struct local_serve *serve, const struct tt_service *service,
                          uint8_t protocol, const struct local_target *target,
                          struct local_check_spec *ret);

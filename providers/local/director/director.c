@@ -56,6 +56,7 @@ void local_director_free(struct local_director *d)
     local_checks_done(d);
     intern_table_free(d->own_texts);
     free(d->paces);
+    free(d->answering);
     arena_free(d->links_a);
     arena_free(d->a);
     mutex_done(&d->lock);
@@ -133,6 +134,7 @@ int64_t local_director_turn(struct local_director *d)
     int64_t next_ms = earlier(watch_ms, local_links_turn(d, now_ms));
     next_ms = earlier(next_ms, local_holds_turn(d, now_ms));
     next_ms = earlier(next_ms, local_announcements_turn(d, now_ms));
+    next_ms = earlier(next_ms, local_responses_turn(d, now_ms));
     next_ms = earlier(next_ms, local_drains_turn(d, now_ms));
     next_ms = earlier(next_ms, local_checks_turn(d, now_ms));
     mutex_unlock(&d->lock);

@@ -99,7 +99,7 @@ void local_director_offer(struct local_director *d, const struct ip_addr *addr, 
 /* It may not any more on this link; when this returns it is not held there. */
 int local_director_take_back(struct local_director *d, const struct ip_addr *addr, int link,
                              struct err *err) _warn_unused_;
-/* Somebody else took it from this link before its time was over: the next turn holds it again.
+/* Another program took it from this link before its time was over: the next turn holds it again.
  * False: it was not held there. */
 bool local_director_lost(struct local_director *d, const struct ip_addr *addr, int link);
 struct local_offered {
@@ -161,14 +161,14 @@ struct director_check; /* one question, asked for all Services that have it */
 struct local_checked {
     const char *key; /* local_check_key() */
     struct local_check_spec spec;
-    bool starts_down;             /* if nobody asked so far */
+    bool starts_down;             /* if it was not asked so far */
     struct director_check *check; /* filled in: as long as a Service has it */
 };
 /* The checks of the Service's targets from now on, in place of earlier ones, each once; none: the
  * Service is forgotten. */
 void local_director_check(struct local_director *d, const char *service,
                           struct local_checked *items, size_t n);
-/* False: nobody asks that. */
+/* False: it is not checked. */
 bool local_director_health(struct local_director *d, const char *key, struct local_health *ret);
 struct local_health local_director_health_by(struct local_director *d,
                                              const struct director_check *c);

@@ -27,6 +27,12 @@ struct director_pace {
     int link;
     struct local_pace pace;
 };
+/* A link on which addresses of IPv4 were announced. */
+struct director_answering {
+    int link;
+    bool on;   /* the kernel does not answer ARP for them: we do */
+    bool told; /* that it failed */
+};
 struct local_director {
     struct local_director_args args;
     struct intern_table *texts, *own_texts;
@@ -44,6 +50,9 @@ struct local_director {
     int64_t links_next_ms;
     struct director_pace *paces;
     size_t n_paces;
+    struct director_answering *answering;
+    size_t n_answering;
+    int64_t answering_look_ms;
     int64_t changed_again_ms; /* no Service is changed before; 0: at once */
     bool frozen;              /* checks are, and that was logged */
     bool gateway_answers;
@@ -83,8 +92,16 @@ void local_announcements_wake(struct local_director *d, const struct ip_addr *ad
 void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr);
 /* The Service that gets the event; NULL: none is. */
 const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr);
+/* It is held, announced on the link, and no other host has it there. */
+bool local_announcements_has(struct local_director *d, const struct ip_addr *addr, int link);
 /* Looks at the links when it is time for it. */
 int64_t local_links_turn(struct local_director *d, int64_t now_ms);
+
+/* --- respond.c; under the lock ---------------------------------------------------------------- */
+/* An address of IPv4 was announced on the link. */
+void local_responses_on(struct local_director *d, int link);
+/* Answers what was asked since the last turn, where the kernel does not. */
+int64_t local_responses_turn(struct local_director *d, int64_t now_ms);
 
 /* --- hold.c; under the lock ------------------------------------------------------------------- */
 struct map *local_holds_new(void);
@@ -92,7 +109,7 @@ struct map *local_holds_new(void);
 int64_t local_holds_turn(struct local_director *d, int64_t now_ms);
 /* True without `sharing`. */
 bool local_holds_has(const struct local_director *d, const struct ip_addr *addr);
-/* Sockets on which claims of other hosts are heard. */
+/* Sockets on which claims of other hosts, or their questions, are heard. */
 size_t local_holds_ears(struct local_director *d, int *ret_fds, size_t max);
 
 /* --- drain.c; under the lock ------------------------------------------------------------------ */

@@ -217,7 +217,7 @@ size_t local_holds_ears(struct local_director *d, int *ret_fds, size_t max)
 {
     const struct local_kernel *k = d->args.kernel;
 
-    return d->args.sharing == NULL ? 0 : k->ops->ears(k, ret_fds, max < EARS_MAX ? max : EARS_MAX);
+    return k->ops->ears(k, ret_fds, max < EARS_MAX ? max : EARS_MAX);
 }
 
 bool local_holds_has(const struct local_director *d, const struct ip_addr *addr)

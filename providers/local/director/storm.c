@@ -2,7 +2,7 @@
 /* storm.c: when most checks fail at once, is it the targets, or is this director cut off?
  *
  * The gateway of the default route is asked by ARP.  As long as it does not answer, no verdict
- * becomes "down".  Without a default route there is nobody to ask, and verdicts count. */
+ * becomes "down".  Without a default route there is no gateway to ask, and verdicts count. */
 #include "providers/local/director/director_internal.h"
 
 #include <stdio.h>

@@ -252,7 +252,18 @@ static void drop_texts(const struct local_ipam *m, struct entry *e)
     drop_asked(e->asked);
 }
 
-void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim)
+/* Its key is another one: at all of its addresses. */
+static void change_share(struct local_ipam *m, struct entry *e, const struct entry *now)
+{
+    const struct had *had = ipam_had_of(e);
+
+    for (size_t i = 0; i < e->n_had && e->asked->share != now->asked->share; i++) {
+        ipam_share_parted(m, e, &had[i].addr);
+        ipam_share_joined(m, now, &had[i].addr);
+    }
+}
+
+void ipam_entry_read(struct local_ipam *m, struct entry *e, const struct local_claim *claim)
 {
     const struct tt_service *s = claim->service;
     bool another = e->seen && !ipam_entry_is(e, s->uid);
@@ -278,6 +289,7 @@ void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct l
         intern_drop(m->texts, e->serves);
         now.serves = NULL;
     }
+    change_share(m, e, &now);
     drop_texts(m, e);
     *e = now;
 }

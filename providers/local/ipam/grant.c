@@ -33,7 +33,7 @@ static const char *family_word(uint8_t len)
 
 /* ---- what it has ----------------------------------------------------------------------------- */
 
-/* Its status names addresses of somebody else only, and we never served it. */
+/* Its status names addresses of another program only, and we never served it. */
 static bool is_elsewhere(const struct local_ipam *m, const struct entry *e,
                          const struct ip_addr **ret)
 {
@@ -104,7 +104,7 @@ static bool is_in_range(const struct local_range *r, size_t n, const struct ip_a
     return false;
 }
 
-/* The address is nobody's to give: in no pool, or left out of one. */
+/* The address cannot be given: in no pool, or left out of one. */
 static int refuse_outside(const struct local_ipam *m, const struct ip_addr *addr, struct err *err)
 {
     char text[IP_TEXT_MAX];
@@ -121,7 +121,7 @@ static int refuse_outside(const struct local_ipam *m, const struct ip_addr *addr
     return err_set(err, ERR_INVALID, "%s is in no pool", text);
 }
 
-/* It was given back a moment ago, by somebody else. */
+/* It was given back a moment ago, by another Service. */
 static int refuse_too_early(const struct want *w, const struct use *use, struct err *err)
 {
     char text[IP_TEXT_MAX];
@@ -445,7 +445,7 @@ static int decide(struct want *w, bool for_good, struct local_grant *ret, struct
     return rc;
 }
 
-/* Somebody older waits for the address that this one would get again. */
+/* An older Service waits for the address that this one would get again. */
 static bool is_due_to_another(struct local_ipam *m, const struct entry *e, int64_t now_ms,
                               const struct local_grant *mine)
 {
@@ -469,7 +469,7 @@ static bool is_due_to_another(struct local_ipam *m, const struct entry *e, int64
     return false;
 }
 
-/* The oldest of those who wait comes first, whoever asks first. */
+/* The oldest waiting Service comes first, whichever asks first. */
 static int wait_turn(struct want *w, struct local_grant *ret, struct err *err)
 {
     struct want look = {.m = w->m, .e = w->e, .now_ms = w->now_ms};
@@ -523,7 +523,7 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
     return decide(&w, false, ret, err);
 }
 
-/* Searching moves where searches begin, which nobody can tell from the outside. */
+/* Searching moves where searches begin, which is not visible from the outside. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err)
 {

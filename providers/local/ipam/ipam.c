@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.c: who has which address (ipam.h): Services as they are seen, and what is free.
  *
- * One sorted array holds every address that somebody has or has just given back; a free one is the
+ * One sorted array holds every address that a Service has or has just given back; a free one is the
  * first gap in it.  `low` of a span is where the search begins: nothing below it is
- * free, whoever asks. */
+ * free, for any Service. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void use_done(const struct local_ipam *m, struct use *u)
     }
 }
 
-/* Nobody has it, and nobody had it lately. */
+/* No Service has it, and none had it lately. */
 static void use_drop(struct local_ipam *m, struct use *u)
 {
     size_t i = (size_t)(u - m->uses);
@@ -105,7 +105,7 @@ static void note_gone(struct local_ipam *m, const struct ip_addr *addr, int64_t 
     m->gone[m->n_gone++] = (struct gone){.addr = *addr, .at_ms = now_ms};
 }
 
-/* Returns its use when nobody has it any more. */
+/* Returns its use when no Service has it any more. */
 static struct use *part(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
 {
     struct use *u = use_of(m, addr);
@@ -117,6 +117,7 @@ static struct use *part(struct local_ipam *m, const struct entry *e, const struc
     if (u == NULL || i == u->n_by) {
         return u == NULL || u->n_by > 0 ? NULL : u;
     }
+    ipam_share_parted(m, e, addr);
     if (u->n_by > 2) {
         u->many[i] = u->many[--u->n_by];
     } else if (u->n_by == 2) {
@@ -179,8 +180,9 @@ void ipam_expire(struct local_ipam *m, int64_t now_ms)
     }
 }
 
-static void join(const struct local_ipam *m, struct use *u, struct entry *e)
+static void join(struct local_ipam *m, struct use *u, struct entry *e)
 {
+    ipam_share_joined(m, e, &u->addr);
     if (u->n_by == 0) {
         use_done(m, u);
         u->one = e;
@@ -289,7 +291,7 @@ static bool still_pending(const struct entry *e, const struct had *h, int64_t no
     return e->wants && !h->in_status && now_ms - ipam_pending_ms(h) < PENDING_MAX_MS;
 }
 
-/* The addresses of its status, then those that it was given and nobody has written yet. */
+/* The addresses of its status, then those that it was given and that are not written yet. */
 static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
                            int64_t now_ms)
 {
@@ -465,7 +467,7 @@ void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_
     }
     if (e != NULL && e->wants) {
         ipam_take(m, e, addr, now_ms);
-    } else if (m->config->reuse_delay_ms > 0) { /* it may still be in somebody's tables */
+    } else if (m->config->reuse_delay_ms > 0) { /* it may still be in peers' tables */
         put_back(m, use_make(m, addr), intern_text(m->texts, key), now_ms);
     }
 }
@@ -525,6 +527,7 @@ struct local_ipam *local_ipam_new(const struct local_config *config, struct inte
     m->config = config;
     m->texts = texts;
     index_init(&m->entries, &interned_text_kind);
+    index_init(&m->sharings, &interned_text_kind);
     space_make(&m->space, config);
     m->low = xcalloc(m->space.n + 1, sizeof *m->low);
     for (size_t i = 0; i < m->space.n; i++) {
@@ -547,6 +550,7 @@ void local_ipam_free(struct local_ipam *m)
         ipam_entry_free(m, m->entries.at[i]);
     }
     index_done(&m->entries);
+    ipam_shares_done(m);
     space_done(&m->space);
     free(m->low);
     free(m->order);

@@ -3,7 +3,7 @@
  *
  * It gets every Service that exists (local_ipam_see) and of those that are gone
  * (local_ipam_forget), and answers which addresses one of them has or gets (local_ipam_grant).  The
- * truth is in the Services' statuses; beside them it remembers what it gave out and nobody has
+ * truth is in the Services' statuses; beside them it remembers what it gave out and is not
  * written yet (pending), and what was given back a moment ago (released).  Statuses claim first:
  * nothing is granted again before every Service of the first list was seen.  Addresses of a pool
  * are never enumerated: a free one is the first gap between used ones.

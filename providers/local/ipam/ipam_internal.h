@@ -65,7 +65,7 @@ struct entry {
     bool waiting : 1; /* its last grant found nothing free */
     bool seen : 1;    /* it was read at least once */
 };
-/* An address that somebody has, or had a moment ago. */
+/* An address that a Service has, or had a moment ago. */
 struct use {
     struct ip_addr addr;
     uint32_t n_by; /* 0: given back */
@@ -77,9 +77,18 @@ struct use {
 };
 static_assert(sizeof(struct entry) <= 96 && sizeof(struct use) <= 32 && sizeof(struct had) <= 24,
               "there are tens of thousands of them");
+/* Addresses at which holders have one key to share. */
+struct sharing {
+    const struct interned *key; /* first: interned_text_kind */
+    struct shared_at {
+        struct ip_addr addr;
+        uint32_t n_by; /* holders with this key */
+    } *at;             /* sorted by address */
+    size_t n, cap;
+};
 struct given_back {
     int64_t at_ms;
-    const struct interned *key; /* by whom */
+    const struct interned *key; /* by which Service */
 };
 /* In the order in which they were given back; one that was taken again meanwhile
  * has another gone_ms. */
@@ -100,7 +109,8 @@ struct local_ipam {
     size_t n_reserved;
     struct intern_table *texts;
     struct index entries;
-    struct use *uses; /* sorted by address */
+    struct index sharings; /* struct sharing by key */
+    struct use *uses;      /* sorted by address */
     size_t n_uses, cap_uses;
     struct gone *gone;
     size_t first_gone, n_gone, cap_gone; /* n_gone: behind the last one */
@@ -122,7 +132,7 @@ int64_t ipam_pending_ms(const struct had *h);
 struct had ipam_pending(const struct ip_addr *addr, int64_t since_ms);
 void ipam_wait_from(struct entry *e, uint64_t freed);
 /* Everything but its addresses. */
-void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim);
+void ipam_entry_read(struct local_ipam *m, struct entry *e, const struct local_claim *claim);
 bool ipam_entry_is(const struct entry *e, const char *uid);
 const char *ipam_key(const struct entry *e);
 /* The length of its namespace, with which its key begins. */
@@ -139,8 +149,7 @@ bool ipam_is_older(const struct entry *a, const struct entry *b);
 /* --- ipam.c ----------------------------------------------------------------------------------- */
 /* Its holders: n_by of them. */
 struct entry *const *ipam_by(const struct use *u);
-const struct use *ipam_use(const struct local_ipam *m,
-                           const struct ip_addr *addr); /* NULL: nobody's */
+const struct use *ipam_use(const struct local_ipam *m, const struct ip_addr *addr); /* NULL: free */
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms);
 /* Releases pending addresses that were not granted now. */
 void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,
@@ -168,6 +177,10 @@ int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
 /* May `e` stay at an address that it has, and others, too?  *ret_broken: it may, but the key says
  * otherwise by now. */
 int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err);
+/* `e` has the address now, or has it no more. */
+void ipam_share_joined(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr);
+void ipam_share_parted(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr);
+void ipam_shares_done(struct local_ipam *m);
 /* The lowest shared address of its key and the family with its ports free. */
 bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t len,
                       struct ip_addr *ret);

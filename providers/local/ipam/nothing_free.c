@@ -7,7 +7,7 @@
 
 #include "common/base/str.h"
 
-/* Addresses of the pool and family that somebody has or has just given back. */
+/* Addresses of the pool and family that a Service has or has just given back. */
 static int64_t count_used(const struct local_ipam *m, size_t pool, uint8_t len)
 {
     int64_t n = 0;

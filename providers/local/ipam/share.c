@@ -6,6 +6,7 @@
  * policies are asked for: the director forwards each port by itself. */
 #include "providers/local/ipam/ipam_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -76,7 +77,7 @@ static int refuse_port(const struct service_port *p, const struct use *use,
                    text, ipam_key(other));
 }
 
-/* Nobody else needs to agree that `e` is there already. */
+/* No other Service needs to agree that `e` is there already. */
 static int may_share(const struct entry *e, const struct entry *other, const struct use *use,
                      struct err *err)
 {
@@ -144,17 +145,102 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
     return ERR_OK;
 }
 
+/* ---- addresses of a key ---------------------------------------------------------------------- */
+
+static struct sharing *sharing_of(const struct local_ipam *m, const struct interned *key)
+{
+    return key == NULL ? NULL : index_get(&m->sharings, key);
+}
+
+/* Where the address stands, or would stand. */
+static size_t place_of(const struct sharing *s, const struct ip_addr *addr)
+{
+    size_t low = 0;
+    size_t high = s->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (local_addr_cmp(&s->at[mid].addr, addr) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static bool stands_at(const struct sharing *s, size_t i, const struct ip_addr *addr)
+{
+    return i < s->n && local_addr_cmp(&s->at[i].addr, addr) == 0;
+}
+
+void ipam_share_joined(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
+{
+    const struct interned *key = e->asked->share;
+    struct sharing *s = sharing_of(m, key);
+
+    if (key == NULL) {
+        return;
+    }
+    if (s == NULL) {
+        s = xcalloc(1, sizeof *s);
+        s->key = intern_again(m->texts, key);
+        (void)index_put(&m->sharings, s); /* it was not there */
+    }
+    size_t i = place_of(s, addr);
+    if (!stands_at(s, i, addr)) {
+        if (s->n == s->cap) {
+            s->cap += s->cap / 2 + 1;
+            s->at = xrealloc(s->at, s->cap * sizeof *s->at);
+        }
+        memmove(&s->at[i + 1], &s->at[i], (s->n - i) * sizeof *s->at);
+        s->at[i] = (struct shared_at){.addr = *addr};
+        s->n++;
+    }
+    s->at[i].n_by++;
+}
+
+static void sharing_free(const struct local_ipam *m, struct sharing *s)
+{
+    if (s != NULL) {
+        intern_drop(m->texts, s->key);
+        free(s->at);
+        free(s);
+    }
+}
+
+void ipam_share_parted(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
+{
+    struct sharing *s = sharing_of(m, e->asked->share);
+    size_t i = s == NULL ? 0 : place_of(s, addr);
+
+    if (s == NULL || !stands_at(s, i, addr) || --s->at[i].n_by > 0) {
+        return;
+    }
+    s->n--;
+    memmove(&s->at[i], &s->at[i + 1], (s->n - i) * sizeof *s->at);
+    if (s->n == 0) {
+        sharing_free(m, index_take(&m->sharings, s->key));
+    }
+}
+
+void ipam_shares_done(struct local_ipam *m)
+{
+    for (size_t i = 0; i < m->sharings.cap; i++) {
+        sharing_free(m, m->sharings.at[i]);
+    }
+    index_done(&m->sharings);
+}
+
 bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t len,
                       struct ip_addr *ret)
 {
+    const struct sharing *s = sharing_of(m, e->asked->share);
     struct err ignored = ERR_INIT;
 
-    for (size_t i = 0; e->asked->share != NULL && i < m->n_uses; i++) {
-        const struct use *u = &m->uses[i];
-        if (u->n_by == 0 || u->addr.len != len || !same_key(e, ipam_by(u)[0])) {
-            continue;
-        }
-        const struct local_pool *pool = ipam_pool_of(m, &u->addr);
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        const struct use *u = s->at[i].addr.len == len ? ipam_use(m, &s->at[i].addr) : NULL;
+        const struct local_pool *pool = u == NULL ? NULL : ipam_pool_of(m, &u->addr);
         bool open = pool != NULL && ipam_why_closed(m, e, pool) == POOL_OPEN &&
                     (e->asked->pool == NULL || strcmp(intern_str(e->asked->pool), pool->name) == 0);
         if (open && ipam_may_join(e, u, &ignored) == ERR_OK) {

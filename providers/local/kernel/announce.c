@@ -21,13 +21,21 @@
 #define HEAR_MAX 1024
 #define CLAIMS_MAX                                                                                 \
     256 /* that are kept for local_announcer_hear(); later ones are repeated or too late */
+#define ASKED_MAX 64 /* requests that are kept; hosts repeat theirs */
 
+struct asked {
+    struct ip_addr addr;
+    struct local_asker by;
+};
 struct ears {
     int link;
     int arp, nd;    /* sockets; -1: none */
     bool listening; /* claims of all addresses are kept */
     struct local_heard claims[CLAIMS_MAX];
     size_t n_claims;
+    bool responding; /* requests of hosts are kept */
+    struct asked asked[ASKED_MAX];
+    unsigned n_asked;
     struct ears *next;
 };
 struct local_announcer {
@@ -225,6 +233,17 @@ static void keep_claim(struct ears *e, const struct ip_addr *addr, const uint8_t
     }
 }
 
+static void keep_asked(struct ears *e, const struct local_link *link, const uint8_t *bytes,
+                       size_t n)
+{
+    struct asked *q = &e->asked[e->n_asked];
+
+    if (e->responding && e->n_asked < ASKED_MAX && local_frame_asks(bytes, n, &q->addr, &q->by) &&
+        memcmp(q->by.mac, link->mac, sizeof(q->by.mac)) != 0) {
+        e->n_asked++;
+    }
+}
+
 static void hear(struct local_announcer *a, const struct local_link *link, struct ears *e, int fd)
 {
     uint8_t bytes[HEAR_MAX];
@@ -233,6 +252,9 @@ static void hear(struct local_announcer *a, const struct local_link *link, struc
         struct ip_addr addr;
         uint8_t mac[LOCAL_MAC_LEN];
         char key[IP_TEXT_MAX + 16];
+        if (n > 0) {
+            keep_asked(e, link, bytes, (size_t)n);
+        }
         if (n <= 0 || !local_frame_claim(bytes, (size_t)n, &addr, mac) ||
             memcmp(mac, link->mac, sizeof(mac)) == 0) {
             continue;
@@ -300,11 +322,47 @@ int local_announcer_hear(struct local_announcer *a, const struct local_link *lin
     return ERR_OK;
 }
 
+int local_announcer_respond(struct local_announcer *a, const struct local_link *link,
+                            bool (*mine)(void *arg, const struct ip_addr *addr), void *arg,
+                            unsigned *ret_n, struct err *err)
+{
+    struct local_frame frames[ASKED_MAX];
+    struct ears *e = ears_of(a, link->index);
+    unsigned n = 0;
+
+    if (mine == NULL) {
+        if (e != NULL) {
+            e->responding = false;
+            e->n_asked = 0;
+        }
+        return ERR_OK;
+    }
+    *ret_n = 0;
+    int code = open_ears(a, link, err);
+    code = code == ERR_OK ? open_out(a, link, err) : code;
+    if (code != ERR_OK) {
+        return code;
+    }
+    e = ears_of(a, link->index);
+    e->responding = true;
+    hear(a, link, e, e->arp);
+    hear(a, link, e, e->nd);
+    for (unsigned i = 0; i < e->n_asked; i++) {
+        if (mine(arg, &e->asked[i].addr)) {
+            local_frame_answer(&e->asked[i].addr, link->mac, &e->asked[i].by, &frames[n++]);
+        }
+    }
+    e->n_asked = 0;
+    code = send_frames(a, link, frames, n, err);
+    *ret_n = code == ERR_OK ? n : 0;
+    return code;
+}
+
 size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max)
 {
     size_t n = 0;
     for (const struct ears *e = a->ears; e != NULL && n + 2 <= max; e = e->next) {
-        if (e->listening) {
+        if (e->listening || e->responding) {
             ret_fds[n++] = e->arp;
             ret_fds[n++] = e->nd;
         }

@@ -59,6 +59,16 @@ void local_frame_garp(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LE
     put(ret, addr->bytes, 4);
 }
 
+void local_frame_answer(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LEN],
+                        const struct local_asker *to, struct local_frame *ret)
+{
+    put_arp(ret, mac, ARP_REPLY);
+    memcpy(ret->bytes, to->mac, LOCAL_MAC_LEN);
+    put(ret, addr->bytes, 4);
+    put(ret, to->mac, LOCAL_MAC_LEN);
+    put(ret, to->addr.bytes, 4);
+}
+
 /* --- neighbour discovery ---------------------------------------------------------------------- */
 
 /* The checksum of ICMPv6, over a pseudo header, too. */
@@ -153,6 +163,30 @@ static unsigned u16(const uint8_t *at)
     return (unsigned)at[0] << 8 | at[1];
 }
 
+static bool is_arp(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *body = bytes + ETHERNET_BYTES;
+
+    return n >= ETHERNET_BYTES + ARP_BYTES && u16(bytes + 12) == TYPE_ARP && u16(body) == 1 &&
+           u16(body + 2) == 0x0800 && body[4] == LOCAL_MAC_LEN && body[5] == 4;
+}
+
+bool local_frame_asks(const uint8_t *bytes, size_t n, struct ip_addr *ret,
+                      struct local_asker *ret_by)
+{
+    const uint8_t *body = bytes + ETHERNET_BYTES;
+
+    if (!is_arp(bytes, n) || u16(body + 6) != ARP_REQUEST || memcmp(body + 14, body + 24, 4) == 0) {
+        return false;
+    }
+    *ret = (struct ip_addr){.len = 4};
+    memcpy(ret->bytes, body + 24, 4);
+    *ret_by = (struct local_asker){.addr.len = 4};
+    memcpy(ret_by->addr.bytes, body + 14, 4);
+    memcpy(ret_by->mac, body + 8, LOCAL_MAC_LEN);
+    return true;
+}
+
 bool local_frame_claim(const uint8_t *bytes, size_t n, struct ip_addr *ret,
                        uint8_t ret_mac[LOCAL_MAC_LEN])
 {
@@ -162,7 +196,7 @@ bool local_frame_claim(const uint8_t *bytes, size_t n, struct ip_addr *ret,
     }
     *ret = (struct ip_addr){0};
     if (u16(bytes + 12) == TYPE_ARP) {
-        if (u16(body) != 1 || u16(body + 2) != 0x0800 || body[4] != LOCAL_MAC_LEN || body[5] != 4) {
+        if (!is_arp(bytes, n)) {
             return false;
         }
         ret->len = 4;

@@ -25,6 +25,18 @@ void local_frame_advert(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_
  * duplicate address detection. */
 void local_frame_probe(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LEN],
                        struct local_frame *ret);
+/* A host that asks where an address is. */
+struct local_asker {
+    struct ip_addr addr; /* 0.0.0.0: a probe */
+    uint8_t mac[LOCAL_MAC_LEN];
+};
+/* The address that a received ARP request asks for; false for other frames, malformed ones,
+ * and announcements. */
+bool local_frame_asks(const uint8_t *bytes, size_t n, struct ip_addr *ret,
+                      struct local_asker *ret_by);
+/* The ARP reply to that host alone. */
+void local_frame_answer(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LEN],
+                        const struct local_asker *to, struct local_frame *ret);
 /* The address that the sender of a received frame says it has, and its MAC; false for other frames
  * and malformed ones. */
 bool local_frame_claim(const uint8_t *bytes, size_t n, struct ip_addr *ret,

@@ -220,6 +220,7 @@ struct listing {
     struct arena *a;
     struct local_ipvs_service *services;
     struct local_ipvs_dest *dests;
+    struct local_ipvs_traffic *traffic;
     size_t n, cap;
     uint8_t family_len;
     int error;
@@ -251,6 +252,25 @@ static void keep_service(void *arg, const struct nlmsghdr *m)
     }
 }
 
+static void keep_traffic(void *arg, const struct nlmsghdr *m)
+{
+    struct listing *l = arg;
+    struct local_nl_attrs at, of, counts;
+    struct local_ipvs_service s;
+    local_nl_parse(m, sizeof(struct genlmsghdr), &at);
+    if (at.at[IPVS_CMD_ATTR_SERVICE] == NULL || !read_service(at.at[IPVS_CMD_ATTR_SERVICE], &s)) {
+        return;
+    }
+    local_nl_parse_nest(at.at[IPVS_CMD_ATTR_SERVICE], &of);
+    local_nl_parse_nest(of.at[IPVS_SVC_ATTR_STATS64], &counts);
+    l->traffic = room(l, l->traffic, sizeof(*l->traffic));
+    l->traffic[l->n++] =
+        (struct local_ipvs_traffic){.id = s.id,
+                                    .connections = local_nl_u64(counts.at[IPVS_STATS_ATTR_CONNS]),
+                                    .in_bytes = local_nl_u64(counts.at[IPVS_STATS_ATTR_INBYTES]),
+                                    .out_bytes = local_nl_u64(counts.at[IPVS_STATS_ATTR_OUTBYTES])};
+}
+
 static void keep_dest(void *arg, const struct nlmsghdr *m)
 {
     struct listing *l = arg;
@@ -278,23 +298,37 @@ static int hear_all(struct local_ipvs *x, struct local_nl_buf *b, struct listing
     return code;
 }
 
-int local_ipvs_services(struct local_ipvs *x, struct arena *a, struct local_ipvs_service **ret,
-                        size_t *ret_n, struct err *err)
+static int list(struct local_ipvs *x, struct listing *l,
+                void (*each)(void *arg, const struct nlmsghdr *m), struct err *err)
 {
     struct local_nl_buf b = {0};
-    struct listing l = {.a = a};
     int code = resolve(x, err);
     if (code == ERR_OK) {
         (void)begin(x, &b, IPVS_CMD_GET_SERVICE, NLM_F_DUMP);
         local_nl_end(&b);
-        code = hear_all(x, &b, &l, keep_service, err);
+        code = hear_all(x, &b, l, each, err);
     }
-    if (code != ERR_OK || l.error != 0) {
-        return code != ERR_OK ? code : asked(l.error, err);
-    }
+    return code != ERR_OK || l->error == 0 ? code : asked(l->error, err);
+}
+
+int local_ipvs_services(struct local_ipvs *x, struct arena *a, struct local_ipvs_service **ret,
+                        size_t *ret_n, struct err *err)
+{
+    struct listing l = {.a = a};
+    int code = list(x, &l, keep_service, err);
     *ret = l.services;
     *ret_n = l.n;
-    return ERR_OK;
+    return code;
+}
+
+int local_ipvs_traffic(struct local_ipvs *x, struct arena *a, struct local_ipvs_traffic **ret,
+                       size_t *ret_n, struct err *err)
+{
+    struct listing l = {.a = a};
+    int code = list(x, &l, keep_traffic, err);
+    *ret = l.traffic;
+    *ret_n = l.n;
+    return code;
 }
 
 static int dest_cmp(const void *a, const void *b)

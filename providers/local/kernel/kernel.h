@@ -4,7 +4,7 @@
  * Two implement it: the real one (netlink, raw sockets, /proc/sys) and the one of tests, which is
  * as strict (tests/support/fake_kernel.h).  nftables: one table of ours, a fixed number of chains
  * and rules, and elements of sets and maps that carry all that varies.  A transaction is done whole
- * or not at all.  Calls answer at once and do not wait for anybody but the kernel.  One thread at a
+ * or not at all.  Calls answer at once and wait for the kernel only.  One thread at a
  * time for each handle.
  *
  * Errors, of all functions (§11.3 of the provider's specification has the sentences):
@@ -13,8 +13,8 @@
  *   ERR_IN_USE     others have a route for the address
  *   ERR_AUTH       EPERM: the capability that is missing is named
  *   ERR_INVALID    the kernel cannot: a module is missing, a set is full
- *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS nobody
- *                  knows what was done
+ *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS it is
+ *                  unknown what was done
  *   ERR_BUG        the kernel calls the message malformed */
 #ifndef TRIMTAB_LOCAL_KERNEL_KERNEL_H
 #define TRIMTAB_LOCAL_KERNEL_KERNEL_H
@@ -31,6 +31,7 @@
 #define LOCAL_NFT_COMMENT                                                                          \
     "trimtab/local " /* what the table's comment begins with: "trimtab/local DIRECTOR LAYOUT" */
 #define LOCAL_NFT_COMMENT_MAX 128 /* bytes of an element's comment */
+#define LOCAL_SETTLE_MS       500 /* of settle(): some grace periods of a busy machine */
 #define LOCAL_NFT_BATCH                                                                            \
     1000 /* elements of one transaction, as far as one frontend is not torn apart */
 
@@ -57,7 +58,7 @@ struct local_nft_table {
 enum local_nft_set {
     LOCAL_NFT_SCOPE, /* scope4/6: net */
     LOCAL_NFT_VIP,   /* vip4/6: id.vip; comment "namespace/name" */
-    LOCAL_NFT_ALL,   /* all4/6: id; everybody may come */
+    LOCAL_NFT_ALL,   /* all4/6: id; all clients may come */
     LOCAL_NFT_FROM,  /* from4/6: id, net = who may come */
     LOCAL_NFT_ALSO,  /* also4/6: the same; while ranges of FROM are replaced by ones that overlap */
     LOCAL_NFT_SNAT,  /* snat4/6: id */
@@ -170,6 +171,12 @@ struct local_ipvs_dest {
     uint16_t tunnel_port;     /* of LOCAL_TUNNEL_GUE */
     uint32_t active;          /* read only: connections that are established */
 };
+/* Counted by the kernel since the virtual service was made. */
+struct local_ipvs_traffic {
+    struct local_frontend_id id;
+    uint64_t connections;
+    uint64_t in_bytes, out_bytes; /* out: 0 where answers do not come back this way */
+};
 /* A virtual service as it is in the kernel. */
 struct local_ipvs_list {
     struct local_ipvs_service service;
@@ -274,13 +281,18 @@ struct local_kernel_ops {
     /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the
      * VIP's. Needs no more than a few requests.  Leftovers that no transaction of ours makes may
      * not be found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or
-     * that everybody may come to.  They make a change fail with ERR_CONFLICT again; nft_list finds
-     * them. */
+     * that all clients may come to.  They make a change fail with ERR_CONFLICT again; nft_list
+     * finds them. */
     int (*nft_read)(struct local_kernel *k, const char *instance,
                     const struct local_frontend_id *id,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
     int (*nft_remove)(struct local_kernel *k, const char *instance, struct err *err);
+    /* Packets that the kernel had begun to look up are through when this returns ERR_OK.  Between
+     * two transactions: a packet that missed what the first one brought does not miss what
+     * the second one takes away, too.  Waits for LOCAL_SETTLE_MS at most, and not from Linux 6.18
+     * on; no request.  ERR_INVALID: the kernel does not say so; ERR_TRANSIENT: not in time. */
+    int (*settle)(struct local_kernel *k, struct err *err);
 
     int (*links)(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
                  struct err *err);
@@ -316,7 +328,7 @@ struct local_kernel_ops {
      * duplicate address detection. */
     int (*probe_send)(struct local_kernel *k, const struct local_link *link,
                       const struct ip_addr *addr, struct err *err);
-    /* Has somebody answered since the last call?  Does not block.  ERR_BUG: no probe was sent. */
+    /* Has a host answered since the last call?  Does not block.  ERR_BUG: no probe was sent. */
     int (*probe_answer)(struct local_kernel *k, const struct local_link *link,
                         const struct ip_addr *addr, struct local_probe_answer *ret,
                         struct err *err);
@@ -329,7 +341,13 @@ struct local_kernel_ops {
      * Listens from the first call on. */
     int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
                 size_t max, size_t *ret_n, struct err *err);
-    /* Sockets that become readable when there may be something to hear. */
+    /* Answers the ARP requests that hosts have sent on the link since the last call, as far as
+     * `mine` says that the address is to be answered for; *ret_n: how many.  Does not block.
+     * Listens from the first call on; `mine` NULL: no more. */
+    int (*respond)(struct local_kernel *k, const struct local_link *link,
+                   bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                   struct err *err);
+    /* Sockets that become readable when there may be something to hear or to answer. */
     size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
@@ -346,6 +364,9 @@ struct local_kernel_ops {
     /* All virtual services but those by firewall mark, without their destinations, in no order. */
     int (*ipvs_services)(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
                          size_t *ret_n, struct err *err);
+    /* Counts of the same services; one request. */
+    int (*ipvs_traffic)(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                        size_t *ret_n, struct err *err);
     /* The one of ret->service.id, and its destinations sorted by address and port; ret->there
      * false: there is none. */
     int (*ipvs_read)(struct local_kernel *k, struct arena *a, struct local_ipvs_list *ret,

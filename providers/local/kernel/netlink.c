@@ -331,7 +331,7 @@ int local_nl_code(int error)
     case EMFILE:
     case EINTR:
     case EAGAIN:
-    case ERANGE: /* nf_tables: a transaction of somebody else came between */
+    case ERANGE: /* nf_tables: another program's transaction came between */
     case ENETDOWN:
     case ENODEV:
         return ERR_TRANSIENT;
@@ -376,6 +376,15 @@ void local_nl_parse_nest(const struct nlattr *nest, struct local_nl_attrs *ret)
 uint32_t local_nl_u32(const struct nlattr *a)
 {
     uint32_t value = 0;
+    if (a != NULL && mnl_attr_get_payload_len(a) >= sizeof(value)) {
+        memcpy(&value, mnl_attr_get_payload(a), sizeof(value));
+    }
+    return value;
+}
+
+uint64_t local_nl_u64(const struct nlattr *a)
+{
+    uint64_t value = 0;
     if (a != NULL && mnl_attr_get_payload_len(a) >= sizeof(value)) {
         memcpy(&value, mnl_attr_get_payload(a), sizeof(value));
     }

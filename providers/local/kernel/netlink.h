@@ -72,8 +72,8 @@ struct local_nl_hear {
 };
 /* Sends what is in `b` and hears all answers.  `sure` is the request that is certainly answered,
  * with a refusal at least.  A refusal is not an error of this function; refusals of a dump are
- * handed to `ack`, too.  ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), nobody
- * knows what was done; or a dump was cut by a change of what it lists.  ERR_BUG: the kernel does
+ * handed to `ack`, too.  ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), it is
+ * unknown what was done; or a dump was cut by a change of what it lists.  ERR_BUG: the kernel does
  * not take the buffer.  Does not block. */
 int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t sure,
                   const struct local_nl_hear *hear, struct err *err) _warn_unused_;
@@ -102,6 +102,7 @@ void local_nl_parse_nest(const struct nlattr *nest, struct local_nl_attrs *ret);
                   (const char *)mnl_attr_get_payload(nest) + mnl_attr_get_payload_len(nest))
 /* Value of an attribute if it is there and long enough; else 0. */
 uint32_t local_nl_u32(const struct nlattr *a);
+uint64_t local_nl_u64(const struct nlattr *a);
 uint32_t local_nl_be32(const struct nlattr *a);
 uint16_t local_nl_be16(const struct nlattr *a);
 uint8_t local_nl_u8(const struct nlattr *a);

@@ -25,7 +25,7 @@ struct local_nft_set_info {
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret);
 /* Are its elements source ranges of frontends: FROM, ALSO? */
 bool local_nft_has_ranges(enum local_nft_set set);
-/* The set open4 (open6) of layout 1, whose keys are those of FROM: everybody was a range there. */
+/* The set open4 (open6) of layout 1, whose keys are those of FROM: "all" was a range there. */
 void local_nft_old_set_info(bool v6, struct local_nft_set_info *ret);
 /* The number of the set that has this element.  ERR_BUG: no set can have it (families differ, or a
  * number is out of range). */

@@ -16,8 +16,8 @@ struct range {
     struct ip_net net;
 };
 struct list {
-    struct range *items;
-    size_t n;
+    struct range *items; /* sorted */
+    size_t n, cap;
 };
 
 static void list_free(void *value)
@@ -55,13 +55,33 @@ static void key_of(const struct local_frontend_id *id, char key[KEY_BYTES])
     snprintf(key, KEY_BYTES, "%s %u %u", text, (unsigned)id->protocol, (unsigned)id->port);
 }
 
-static size_t find(const struct list *l, const struct local_nft_element *e)
+static int range_cmp(const struct range *r, const struct local_nft_element *e)
 {
-    size_t i = 0;
-    while (i < l->n && (l->items[i].set != e->set || !ip_net_eq(&l->items[i].net, &e->net))) {
-        i++;
+    int order = r->set == e->set
+                    ? memcmp(r->net.addr.bytes, e->net.addr.bytes, sizeof(r->net.addr.bytes))
+                    : 0;
+    return r->set != e->set ? (r->set < e->set ? -1 : 1)
+           : order != 0     ? order
+                            : (int)r->net.prefix - (int)e->net.prefix;
+}
+
+/* Where it is, or would be. */
+static size_t find(const struct list *l, const struct local_nft_element *e, bool *ret_there)
+{
+    size_t low = 0;
+    size_t high = l->n;
+    *ret_there = false;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = range_cmp(&l->items[mid], e);
+        *ret_there = *ret_there || order == 0;
+        if (order < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
     }
-    return i;
+    return low;
 }
 
 void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e)
@@ -76,10 +96,18 @@ void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_ele
         l = xcalloc(1, sizeof(*l));
         map_set(r->of, key, l);
     }
-    if (find(l, e) == l->n) {
-        l->items = xrealloc(l->items, (l->n + 1) * sizeof(*l->items));
-        l->items[l->n++] = (struct range){e->set, e->net};
+    bool there;
+    size_t i = find(l, e, &there);
+    if (there) {
+        return;
     }
+    if (l->n == l->cap) {
+        l->cap += l->cap / 2 + 1;
+        l->items = xrealloc(l->items, l->cap * sizeof(*l->items));
+    }
+    memmove(&l->items[i + 1], &l->items[i], (l->n - i) * sizeof(*l->items));
+    l->items[i] = (struct range){e->set, e->net};
+    l->n++;
 }
 
 static void take_away(struct local_nft_ranges *r, const struct local_nft_element *e)
@@ -87,11 +115,12 @@ static void take_away(struct local_nft_ranges *r, const struct local_nft_element
     char key[KEY_BYTES];
     key_of(&e->id, key);
     struct list *l = map_get(r->of, key);
-    size_t i = l == NULL ? 0 : find(l, e);
-    if (l == NULL || i == l->n) {
+    bool there = false;
+    size_t i = l == NULL ? 0 : find(l, e, &there);
+    if (!there) {
         return;
     }
-    l->items[i] = l->items[--l->n];
+    memmove(&l->items[i], &l->items[i + 1], (--l->n - i) * sizeof(*l->items));
     if (l->n == 0) {
         map_remove(r->of, key);
     }

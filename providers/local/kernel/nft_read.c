@@ -3,9 +3,9 @@
  * frontend.
  *
  * A frontend is read with one message that asks for the first slot in each map, for the VIP, and
- * whether everybody may come; and with a second one for all its slots.  Ranges can only be found in
- * the list of their set; a copy of it (nft_ranges.h) is made when the VIP is there and does
- * not let everybody in. */
+ * whether all clients may come; and with a second one for all its slots.  Ranges can only be found
+ * in the list of their set; a copy of it (nft_ranges.h) is made when the VIP is there and does
+ * not let all clients in. */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>

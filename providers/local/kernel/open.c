@@ -7,6 +7,7 @@
 
 #include <linux/netlink.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 struct real_kernel {
     struct local_kernel k; /* first: the handle that callers have */
@@ -15,6 +16,7 @@ struct real_kernel {
     struct local_nft_ranges ranges;
     struct local_tally nft_tally, rtnl_tally, ct_tally, ipvs_tally;
     struct local_announcer *announcer;
+    struct local_settler *settler;
     struct local_ipvs ipvs;
     struct local_watch *watch; /* NULL: not asked for */
 };
@@ -90,6 +92,13 @@ static int nft_remove(struct local_kernel *k, const char *instance, struct err *
 {
     local_nft_ranges_forget(&real(k)->ranges);
     return local_nft_remove(&real(k)->nft, instance, err);
+}
+
+static int settle(struct local_kernel *k, struct err *err)
+{
+    struct utsname name;
+
+    return uname(&name) == 0 ? local_settle(real(k)->settler, name.release, err) : ERR_OK;
 }
 
 static int links(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
@@ -175,6 +184,13 @@ static int hear(struct local_kernel *k, const struct local_link *link, struct lo
     return local_announcer_hear(real(k)->announcer, link, ret, max, ret_n, err);
 }
 
+static int respond(struct local_kernel *k, const struct local_link *link,
+                   bool (*mine)(void *arg, const struct ip_addr *addr), void *arg, unsigned *ret_n,
+                   struct err *err)
+{
+    return local_announcer_respond(real(k)->announcer, link, mine, arg, ret_n, err);
+}
+
 static size_t ears(const struct local_kernel *k, int *ret_fds, size_t max)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
@@ -203,6 +219,12 @@ static int sysctl_write(struct local_kernel *k, const char *name, int64_t value,
 static int ipvs_look(struct local_kernel *k, struct err *err)
 {
     return local_ipvs_look(&real(k)->ipvs, err);
+}
+
+static int ipvs_traffic(struct local_kernel *k, struct arena *a, struct local_ipvs_traffic **ret,
+                        size_t *ret_n, struct err *err)
+{
+    return local_ipvs_traffic(&real(k)->ipvs, a, ret, ret_n, err);
 }
 
 static int ipvs_services(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
@@ -304,6 +326,7 @@ static void real_free(struct local_kernel *k)
     local_ipvs_close(&r->ipvs);
     local_watch_free(r->watch);
     local_nft_ranges_forget(&r->ranges);
+    local_settler_free(r->settler);
     local_announcer_free(r->announcer);
     free(r);
 }
@@ -319,6 +342,7 @@ static const struct local_kernel_ops ops = {
     .nft_list = nft_list,
     .nft_read = nft_read,
     .nft_remove = nft_remove,
+    .settle = settle,
     .links = links,
     .addrs = addrs,
     .addr_set = addr_set,
@@ -332,12 +356,14 @@ static const struct local_kernel_ops ops = {
     .probe_answer = probe_answer,
     .neighbours = neighbours,
     .hear = hear,
+    .respond = respond,
     .ears = ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
     .ipvs_look = ipvs_look,
     .ipvs_services = ipvs_services,
+    .ipvs_traffic = ipvs_traffic,
     .ipvs_read = ipvs_read,
     .ipvs_change = ipvs_change,
     .watch = watch,
@@ -368,6 +394,7 @@ int local_kernel_open(const struct local_rt_args *args, struct local_kernel **re
     r->k.ops = &ops;
     r->rt = *args;
     r->announcer = local_announcer_new();
+    r->settler = local_settler_new();
     r->nft_tally.api = "nft";
     r->rtnl_tally.api = "rtnl";
     r->ct_tally.api = "ct";

@@ -55,6 +55,9 @@ int local_announcer_answer(struct local_announcer *a, const struct local_link *l
                            struct err *err);
 int local_announcer_hear(struct local_announcer *a, const struct local_link *link,
                          struct local_heard *ret, size_t max, size_t *ret_n, struct err *err);
+int local_announcer_respond(struct local_announcer *a, const struct local_link *link,
+                            bool (*mine)(void *arg, const struct ip_addr *addr), void *arg,
+                            unsigned *ret_n, struct err *err);
 size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max);
 
 /* --- IPVS (ipvs.c) ---------------------------------------------------------------------------- */
@@ -69,6 +72,8 @@ void local_ipvs_close(struct local_ipvs *x);
 int local_ipvs_look(struct local_ipvs *x, struct err *err);
 int local_ipvs_services(struct local_ipvs *x, struct arena *a, struct local_ipvs_service **ret,
                         size_t *ret_n, struct err *err);
+int local_ipvs_traffic(struct local_ipvs *x, struct arena *a, struct local_ipvs_traffic **ret,
+                       size_t *ret_n, struct err *err);
 int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_list *ret,
                     struct err *err);
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,
@@ -96,6 +101,15 @@ int local_ipvs_daemons(struct local_ipvs *x, struct local_ipvs_daemon ret[LOCAL_
                        size_t *ret_n, struct err *err);
 int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
                              struct err *err);
+
+/* --- packets under way (settle.c) ------------------------------------------------------------- */
+
+/* Of a kernel of this release ("6.1.0-57-cloud-amd64"); one that cannot be read: false.  Pure. */
+bool local_settle_is_needed(const char *release);
+struct local_settler;
+struct local_settler *local_settler_new(void);
+void local_settler_free(struct local_settler *s);
+int local_settle(struct local_settler *s, const char *release, struct err *err);
 
 /* --- connections, sysctls --------------------------------------------------------------------- */
 

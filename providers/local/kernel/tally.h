@@ -19,7 +19,7 @@
 struct local_tally {
     const char *api; /* "nft", "rtnl", "ct", "ipvs" */
     uint64_t n[LOCAL_TALLY_OPS][LOCAL_TALLY_ANSWERS];
-    local_kernel_took_fn *took; /* NULL: nobody asks */
+    local_kernel_took_fn *took; /* NULL: not reported */
     void *took_arg;
 };
 

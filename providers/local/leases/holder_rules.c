@@ -162,7 +162,7 @@ static void note_peer(struct local_holder *h, const struct local_lease_seen *see
     memcpy(p->near, seen->near, h->terms.n_groups * sizeof *p->near);
 }
 
-/* One whose Lease somebody deleted may hold addresses still: it counts until it would
+/* One whose Lease was deleted may hold addresses still: it counts until it would
  * have run out. */
 static void forget_missing(struct local_holder *h, int64_t now_ms)
 {

@@ -18,7 +18,7 @@
  * the own Lease was *sent* the last time; others count from when they saw it change, which is
  * later, and wait a second more.  So what a dead process held is gone before another one takes it.
  * While the API server does not answer this director is *tentative*: with apiLoss keep it goes on,
- * unless somebody else announces its addresses.
+ * unless another machine announces its addresses.
  *
  * One thread at a time. */
 #ifndef TRIMTAB_LOCAL_LEASES_HOLDER_RULES_H

@@ -47,7 +47,7 @@ struct local_wish {
     struct local_sorry sorry;
     const char *const
         *source_ranges;     /* of the Service's spec, else the annotation's; trimmed, as written */
-    size_t n_source_ranges; /* 0: everybody may come */
+    size_t n_source_ranges; /* 0: all clients may come */
     const char *const *interfaces;
     size_t n_interfaces;
     bool udp_one_packet;

@@ -289,7 +289,7 @@ int local_fronts_desired(struct arena *a, const struct local_front_args *x,
 
 bool local_front_same_slots(const struct local_front *a, const struct local_front *b)
 {
-    bool same = a->m == b->m && a->hash == b->hash;
+    bool same = a->m == b->m && a->hash == b->hash && a->other_m == b->other_m;
 
     for (unsigned i = 0; same && i < a->m; i++) {
         same = a->slots[i].port == b->slots[i].port && ip_eq(&a->slots[i].addr, &b->slots[i].addr);

@@ -40,7 +40,7 @@ struct local_wanted {
     struct local_target_set *base;    /* the same before the weigher, if there is one */
     size_t n;
     struct local_serve serve;
-    bool some_open;        /* at least one of them lets somebody through to a target */
+    bool some_open;        /* at least one of them lets clients through to a target */
     size_t n_far;          /* targets that ipvs-dr cannot reach: the last of targets[0].left_out */
     struct ip_net *ranges; /* who may come where there is a target */
     size_t n_ranges;
@@ -64,7 +64,7 @@ struct local_front_serving {
  * lets it answer. */
 void local_front_serve(struct arena *a, const struct local_front_serving *by,
                        struct local_target_set *t, struct local_front *f);
-/* From now on these may come; none: nobody. */
+/* From now on these ranges may come; none: no client. */
 void local_front_let_in(struct local_front *f, struct ip_net *ranges, size_t n);
 /* A target gets new connections. */
 bool local_front_has_target(const struct local_front *f);

@@ -532,6 +532,9 @@ struct local_front local_front_copy(struct arena *a, const struct local_front *f
     struct local_front copy = *f;
 
     copy.slots = f->m == 0 ? NULL : arena_memdup(a, f->slots, f->m * sizeof *f->slots);
+    copy.other_slots = f->other_m == 0
+                           ? NULL
+                           : arena_memdup(a, f->other_slots, f->other_m * sizeof *f->other_slots);
     copy.ipvs.reals = f->ipvs.n_reals == 0
                           ? NULL
                           : arena_memdup(a, f->ipvs.reals, f->ipvs.n_reals * sizeof *f->ipvs.reals);

@@ -2,8 +2,8 @@
 /* mirror.h: what the kernel has of ours, as this process wrote, read or adopted it.
  *
  * By address: its guard, its hold, its frontends.  "Nothing to do" comes from here; before a change
- * the kernel is asked whether somebody else wrote in between (its generation).  Pure, one thread at
- * a time.  Memory: about 80 bytes for each address, and what mirror_fronts.h says
+ * the kernel is asked whether another program wrote in between (its generation).  Pure, one thread
+ * at a time.  Memory: about 80 bytes for each address, and what mirror_fronts.h says
  * for its frontends. */
 #ifndef TRIMTAB_LOCAL_PLAN_MIRROR_H
 #define TRIMTAB_LOCAL_PLAN_MIRROR_H
@@ -24,14 +24,14 @@ struct local_mirror *local_mirror_new(struct intern_table *texts);
 void local_mirror_free(struct local_mirror *m);
 /* Forgets everything but what was announced. */
 void local_mirror_clear(struct local_mirror *m);
-/* Somebody else wrote: everything is doubtful until it is read again (local_mirror_clear,
+/* Another program wrote: everything is doubtful until it is read again (local_mirror_clear,
  * local_mirror_forget). */
 void local_mirror_doubt(struct local_mirror *m);
 /* All elements of the table are read again now; holds, IPVS and what was announced stay known. */
 void local_mirror_forget_table(struct local_mirror *m);
 /* Routes and addresses of ours are read again now, all of them. */
 void local_mirror_forget_holds(struct local_mirror *m);
-/* Has somebody else written since the address was read, or since all was read when nothing
+/* Has another program written since the address was read, or since all was read when nothing
  * is known of it? */
 bool local_mirror_is_doubtful(const struct local_mirror *m, const struct ip_addr *addr);
 /* Its guard and its frontends are read again now; whether it is held and announced stays known. */

@@ -16,6 +16,18 @@ static void add(struct elements *x, const struct local_nft_element *e)
     x->n++;
 }
 
+static void add_slots(struct elements *x, struct local_nft_element e,
+                      const struct local_dest *slots)
+{
+    for (; e.slot < e.m; e.slot++) {
+        e.target = slots[e.slot].addr;
+        e.target_port = slots[e.slot].port;
+        if (e.target.len != 0) {
+            add(x, &e);
+        }
+    }
+}
+
 static void add_front(struct elements *x, const struct local_front *f)
 {
     struct local_nft_element e = {.set = LOCAL_NFT_FROM, .id = f->id};
@@ -36,13 +48,10 @@ static void add_front(struct elements *x, const struct local_front *f)
         add(x, &(struct local_nft_element){.set = LOCAL_NFT_SNAT, .id = f->id});
     }
     e = (struct local_nft_element){.set = LOCAL_NFT_SLOT, .id = f->id, .hash = f->hash, .m = f->m};
-    for (; e.slot < f->m; e.slot++) {
-        e.target = f->slots[e.slot].addr;
-        e.target_port = f->slots[e.slot].port;
-        if (e.target.len != 0) {
-            add(x, &e);
-        }
-    }
+    add_slots(x, e, f->slots);
+    e.hash = f->other_hash;
+    e.m = f->other_m;
+    add_slots(x, e, f->other_slots);
 }
 
 static void add_vip(void *arg, const struct local_mirror_vip *v)

@@ -2,7 +2,8 @@
 /* mirror_fronts.c: frontends of one address in one block (mirror_fronts.h).
  *
  * Behind the head of a frontend come its m slots (length of the address, or 0: none; address;
- * port), then its source ranges, sorted (address, prefix), and those that stand in for others
+ * port), while it moves to another map a byte that says which (size, OTHER_HASH) and the slots of
+ * that, then its source ranges, sorted (address, prefix), and those that stand in for others
  * while they change.  Slots change in their places; everything else moves what is behind it. */
 #include "providers/local/plan/mirror_fronts.h"
 
@@ -21,7 +22,10 @@ struct head {
     bool hash : 1;
     bool snat : 1;
     bool all : 1;
+    bool two : 1; /* it has slots in another map, too */
 };
+#define OTHER_SIZE 0x0fu /* as `size` */
+#define OTHER_HASH 0x80u
 
 static size_t slot_size(const struct mirror_fronts *x)
 {
@@ -33,14 +37,40 @@ static size_t range_size(const struct mirror_fronts *x)
     return x->len + 1u;
 }
 
+/* head.size as a number of slots. */
+static uint16_t m_of(unsigned size)
+{
+    return size == 0 ? 0 : (uint16_t)(1u << (size - 1));
+}
+
 static uint16_t slots_of(const struct head *h)
 {
-    return h->size == 0 ? 0 : (uint16_t)(1u << (h->size - 1));
+    return m_of(h->size);
+}
+
+static unsigned size_of(uint16_t m)
+{
+    unsigned size = 0;
+
+    while (m != 0) {
+        m /= 2;
+        size++;
+    }
+    return size;
+}
+
+static size_t other_bytes(const struct mirror_fronts *x, size_t at, const struct head *h)
+{
+    if (!h->two) {
+        return 0;
+    }
+    return 1 +
+           m_of(x->bytes[at + sizeof *h + slots_of(h) * slot_size(x)] & OTHER_SIZE) * slot_size(x);
 }
 
 static size_t ranges_at(const struct mirror_fronts *x, size_t at, const struct head *h)
 {
-    return at + sizeof *h + slots_of(h) * slot_size(x);
+    return at + sizeof *h + slots_of(h) * slot_size(x) + other_bytes(x, at, h);
 }
 
 static size_t end_of(const struct mirror_fronts *x, size_t at, const struct head *h)
@@ -131,24 +161,50 @@ static bool drop_if_empty(struct mirror_fronts *x, size_t at)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
+static size_t first_slot(const struct mirror_fronts *x, size_t at, const struct head *h, bool other)
+{
+    return at + sizeof *h + (other ? slots_of(h) * slot_size(x) + 1 : 0);
+}
+
 static void set_slots(struct mirror_fronts *x, size_t at, struct head *h, uint16_t m, bool hash)
 {
-    size_t first = at + sizeof *h;
+    size_t first = first_slot(x, at, h, false);
 
     /* the head stays, so that the block is not empty */
     close_gap(x, first, slots_of(h) * slot_size(x));
-    h->size = 0;
-    while (slots_of(h) < m) {
-        h->size++;
-    }
+    h->size = size_of(m) & OTHER_SIZE;
     open_gap(x, first, slots_of(h) * slot_size(x));
     h->hash = hash;
 }
 
-static bool has_slots(const struct mirror_fronts *x, size_t at, const struct head *h)
+/* The slots of the other map; m 0: it has none. */
+static void set_other(struct mirror_fronts *x, size_t at, struct head *h, uint16_t m, bool hash)
 {
-    for (unsigned i = 0; i < slots_of(h); i++) {
-        if (x->bytes[at + sizeof *h + i * slot_size(x)] != 0) {
+    size_t first = first_slot(x, at, h, true) - 1;
+
+    close_gap(x, first, other_bytes(x, at, h));
+    h->two = m != 0;
+    if (h->two) {
+        open_gap(x, first, 1 + m * slot_size(x));
+        x->bytes[first] = (unsigned char)(size_of(m) | (hash ? OTHER_HASH : 0));
+    }
+}
+
+/* It has left its map for the other one. */
+static void set_moved(struct mirror_fronts *x, size_t at, struct head *h)
+{
+    unsigned char other = x->bytes[first_slot(x, at, h, true) - 1];
+
+    close_gap(x, first_slot(x, at, h, false), slots_of(h) * slot_size(x) + 1);
+    h->size = other & OTHER_SIZE;
+    h->hash = (other & OTHER_HASH) != 0;
+    h->two = false;
+}
+
+static bool has_slots(const struct mirror_fronts *x, size_t first, uint16_t m)
+{
+    for (unsigned i = 0; i < m; i++) {
+        if (x->bytes[first + i * slot_size(x)] != 0) {
             return true;
         }
     }
@@ -171,19 +227,31 @@ static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
                       const struct local_nft_element *e, bool gone)
 {
     static const struct local_nft_element none = {.slot = 0};
-    bool other_map = slots_of(h) != e->m || h->hash != e->hash;
+    unsigned char map = (unsigned char)(size_of(e->m) | (e->hash ? OTHER_HASH : 0));
+    bool first = slots_of(h) == e->m && h->hash == e->hash;
+    bool other = !first && h->two && x->bytes[first_slot(x, at, h, true) - 1] == map;
 
-    if (other_map && gone) {
+    if (!first && !other && gone) {
         return;
     }
-    if (other_map) {
-        /* a frontend is in one map only: its slots of another one went in the same transaction */
+    if (!first && !other && h->size == 0) {
         set_slots(x, at, h, e->m, e->hash);
+    } else if (!first && !other) {
+        set_other(x, at, h, e->m, e->hash); /* never in three: the one before went first */
+        other = true;
     }
-    if (e->slot < slots_of(h)) {
-        put_slot(x, at + sizeof *h + e->slot * slot_size(x), gone ? &none : e);
+    size_t slots = first_slot(x, at, h, other);
+    if (e->slot < e->m) {
+        put_slot(x, slots + e->slot * slot_size(x), gone ? &none : e);
     }
-    if (gone && !has_slots(x, at, h)) {
+    if (!gone || has_slots(x, slots, e->m)) {
+        return;
+    }
+    if (other) {
+        set_other(x, at, h, 0, false);
+    } else if (h->two) {
+        set_moved(x, at, h);
+    } else {
         set_slots(x, at, h, 0, false);
     }
 }
@@ -204,17 +272,23 @@ static void note_range(struct mirror_fronts *x, size_t front, struct head *h,
     bool also = e->set == LOCAL_NFT_ALSO;
     uint16_t *n = also ? &h->n_also : &h->n_open;
     const struct ip_net *net = &e->net;
-    size_t at = ranges_at(x, front, h) + (also ? h->n_open * range_size(x) : 0);
-    size_t end = at + *n * range_size(x);
-    struct ip_net have = {.prefix = 0};
+    size_t first = ranges_at(x, front, h) + (also ? h->n_open * range_size(x) : 0);
+    size_t low = 0;
+    size_t high = *n;
+    bool there = false;
 
-    for (; at < end; at += range_size(x)) {
-        have = range_at(x, at);
-        if (local_net_cmp(&have, net) >= 0) {
-            break;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct ip_net have = range_at(x, first + mid * range_size(x));
+        int order = local_net_cmp(&have, net);
+        there = there || order == 0;
+        if (order < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
         }
     }
-    bool there = at < end && local_net_cmp(&have, net) == 0;
+    size_t at = first + low * range_size(x);
     if (gone && there) {
         close_gap(x, at, range_size(x));
         (*n)--;
@@ -296,7 +370,7 @@ void mirror_fronts_forget(struct mirror_fronts *x)
         close_gap(x, at + sizeof h, end_of(x, at, &h) - at - sizeof h);
         h.size = 0;
         h.n_open = h.n_also = 0;
-        h.hash = h.snat = h.all = false;
+        h.hash = h.snat = h.all = h.two = false;
         put_head(x, at, &h);
         if (!drop_if_empty(x, at)) {
             at += sizeof h;
@@ -304,19 +378,33 @@ void mirror_fronts_forget(struct mirror_fronts *x)
     }
 }
 
-static void open_slots(const struct mirror_fronts *x, struct arena *a, size_t at,
-                       const struct head *h, struct local_front *f)
+static struct local_dest *open_slots(const struct mirror_fronts *x, struct arena *a, size_t first,
+                                     uint16_t m)
+{
+    struct local_dest *slots = m == 0 ? NULL : ARENA_ARRAY(a, struct local_dest, m);
+
+    for (unsigned i = 0; i < m; i++) {
+        const unsigned char *from = x->bytes + first + i * slot_size(x);
+        if (from[0] != 0) {
+            slots[i].addr.len = from[0];
+            memcpy(slots[i].addr.bytes, from + 1, from[0]);
+            memcpy(&slots[i].port, from + 1 + x->len, sizeof slots[i].port);
+        }
+    }
+    return slots;
+}
+
+static void open_maps(const struct mirror_fronts *x, struct arena *a, size_t at,
+                      const struct head *h, struct local_front *f)
 {
     f->hash = h->hash;
     f->m = slots_of(h);
-    f->slots = f->m == 0 ? NULL : ARENA_ARRAY(a, struct local_dest, f->m);
-    for (unsigned i = 0; i < f->m; i++) {
-        const unsigned char *from = x->bytes + at + sizeof *h + i * slot_size(x);
-        if (from[0] != 0) {
-            f->slots[i].addr.len = from[0];
-            memcpy(f->slots[i].addr.bytes, from + 1, from[0]);
-            memcpy(&f->slots[i].port, from + 1 + x->len, sizeof f->slots[i].port);
-        }
+    f->slots = open_slots(x, a, first_slot(x, at, h, false), f->m);
+    if (h->two) {
+        size_t first = first_slot(x, at, h, true);
+        f->other_hash = (x->bytes[first - 1] & OTHER_HASH) != 0;
+        f->other_m = m_of(x->bytes[first - 1] & OTHER_SIZE);
+        f->other_slots = open_slots(x, a, first, f->other_m);
     }
 }
 
@@ -354,7 +442,7 @@ struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct are
         f->id = (struct local_frontend_id){.vip = *vip, .protocol = h.protocol, .port = h.port};
         f->snat = h.snat;
         f->all = h.all;
-        open_slots(x, a, at, &h, f);
+        open_maps(x, a, at, &h, f);
         open_ipvs(a, &h, f);
         f->n_open = h.n_open;
         f->n_also = h.n_also;

@@ -9,14 +9,43 @@
  * until they have taken their place. */
 #include "providers/local/plan/service_plan_internal.h"
 
-static bool has_net(const struct local_front *f, const struct ip_net *net)
+/* The first of the sorted ranges that does not come before `net`. */
+static size_t place_of(const struct ip_net *nets, size_t n, const struct ip_net *net)
 {
-    for (size_t i = 0; f != NULL && i < f->n_open; i++) {
-        if (local_net_cmp(&f->open[i], net) == 0) {
-            return true;
+    size_t low = 0;
+
+    while (low < n) {
+        size_t mid = low + (n - low) / 2;
+        if (local_net_cmp(&nets[mid], net) < 0) {
+            low = mid + 1;
+        } else {
+            n = mid;
         }
     }
-    return false;
+    return low;
+}
+
+static bool in_list(const struct ip_net *nets, size_t n, const struct ip_net *net)
+{
+    size_t i = place_of(nets, n, net);
+
+    return i < n && local_net_cmp(&nets[i], net) == 0;
+}
+
+/* One of the ranges, of which no two overlap, contains `net` or lies in it. */
+static bool overlaps_one(const struct ip_net *nets, size_t n, const struct ip_net *net)
+{
+    const struct ip_net begin = {.addr =
+                                     net->addr}; /* before all ranges that begin where it does */
+    size_t i = place_of(nets, n, &begin);
+
+    return (i < n && ip_net_contains(net, &nets[i].addr)) ||
+           (i > 0 && ip_net_contains(&nets[i - 1], &net->addr));
+}
+
+static bool has_net(const struct local_front *f, const struct ip_net *net)
+{
+    return f != NULL && in_list(f->open, f->n_open, net);
 }
 
 /* Clients allowed by `of` and not by `other`. */
@@ -59,16 +88,16 @@ static void add_range_field(struct emit *e, struct lb_op *op, bool comes, const 
             : (struct lb_field){.path = "sourceRanges", .old_text = range, .new_value = {.op = -1}};
 }
 
-/* Ranges that come (or go), in the order of a deed: everybody first. */
+/* Ranges that come (or go), in the order of a deed: "all" first. */
 static void add_range_fields(struct emit *e, struct lb_op *op, const struct changes *c)
 {
     op->fields = ARENA_ARRAY(e->a, struct lb_field, c->n + 1);
     for (int adds = 1; adds >= 0; adds--) {
         for (size_t i = 0; i < c->n; i++) {
             const struct local_nft_element *n = &c->items[i].e;
-            const struct ip_net everybody = {.addr = {.len = n->id.vip.len}};
+            const struct ip_net all_clients = {.addr = {.len = n->id.vip.len}};
             if (n->set != LOCAL_NFT_SNAT && c->items[i].del == (adds == 0)) {
-                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &everybody : &n->net);
+                add_range_field(e, op, adds == 1, n->set == LOCAL_NFT_ALL ? &all_clients : &n->net);
             }
         }
     }
@@ -77,23 +106,7 @@ static void add_range_fields(struct emit *e, struct lb_op *op, const struct chan
 /* The kernel takes no range that begins or ends within another one of the same set. */
 static bool overlaps_old(const struct local_front *from, const struct ip_net *net)
 {
-    for (size_t i = 0; from != NULL && i < from->n_open; i++) {
-        const struct ip_net *old = &from->open[i];
-        if (ip_net_contains(old, &net->addr) || ip_net_contains(net, &old->addr)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool in_list(const struct ip_net *nets, size_t n, const struct ip_net *net)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (local_net_cmp(&nets[i], net) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return from != NULL && overlaps_one(from->open, from->n_open, net);
 }
 
 /* New ranges that overlap old ones, into the set `set`. */
@@ -118,12 +131,7 @@ static void end_stand_in(struct changes *c, const struct local_front *from,
     for (size_t i = 0; i < from->n_also; i++) {
         const struct ip_net *net = &from->also[i];
         bool wanted_now = to != NULL && in_list(to->open, to->n_open, net);
-        bool gone_first = false;
-        for (size_t k = 0; to != NULL && !wanted_now && k < to->n_open; k++) {
-            const struct ip_net *other = &to->open[k];
-            gone_first = gone_first || ip_net_contains(net, &other->addr) ||
-                         ip_net_contains(other, &net->addr);
-        }
+        bool gone_first = to != NULL && !wanted_now && overlaps_one(to->open, to->n_open, net);
         if (gone_first == in_way) {
             local_change(
                 c, true,
@@ -133,14 +141,16 @@ static void end_stand_in(struct changes *c, const struct local_front *from,
 }
 
 static void emit_ranges(struct emit *e, const struct local_front *f, struct lb_op op,
-                        const struct changes *c)
+                        const struct changes *c, bool settles)
 {
     if (c->n == 0) {
         return;
     }
     op.name = local_emit_front_name(e, &f->id);
     op.type = &local_nft_type;
-    op.arg = local_deed_of(e, c);
+    struct local_nft_deed *deed = local_deed_of(e, c);
+    deed->settles = settles;
+    op.arg = deed;
     add_range_fields(e, &op, c);
     local_emit(e, op);
 }
@@ -181,7 +191,7 @@ static void open_front(struct emit *e, const struct local_front *to)
     emit_ranges(e, to,
                 LB_OP(.verb = is_open ? LB_CHANGE : LB_CREATE, .kind = "source ranges",
                       .why = is_open ? "its source ranges have changed" : "it has a target"),
-                &c);
+                &c, false);
     if (from != NULL) {
         struct changes also = range_changes(e, from, to);
         end_stand_in(&also, from, to, true);
@@ -189,7 +199,7 @@ static void open_front(struct emit *e, const struct local_front *to)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_CREATE, .kind = "stand-in ranges",
                           .why = "they overlap source ranges that go"),
-                    &also);
+                    &also, false);
     }
 }
 
@@ -209,7 +219,7 @@ void local_ranges_narrow(struct emit *e)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_CHANGE, .kind = "source ranges",
                           .why = "its source ranges have changed"),
-                    &c);
+                    &c, true);
     }
 }
 
@@ -231,7 +241,7 @@ void local_ranges_complete(struct emit *e)
         emit_ranges(e, to,
                     LB_OP(.verb = LB_DELETE, .kind = "stand-in ranges",
                           .why = "the source ranges are complete"),
-                    &c);
+                    &c, true);
     }
 }
 

@@ -89,7 +89,7 @@ void local_change(struct changes *c, bool del, struct local_nft_element element)
     c->items[c->n++] = (struct local_nft_change){.del = del, .e = element};
 }
 
-const struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c)
+struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c)
 {
     struct local_nft_deed *deed = ARENA_NEW(e->a, struct local_nft_deed);
 
@@ -113,25 +113,64 @@ static bool same_dest(const struct local_dest *a, const struct local_dest *b)
     return a->port == b->port && ip_eq(&a->addr, &b->addr);
 }
 
-/* All slots of a frontend change at one moment: no packet sees half of it.  `from` or `to`
- * may be NULL. */
+/* Its slots in one of its maps; without slots in the other one unless it has them. */
+static struct local_front in_map(const struct local_front *f, bool other)
+{
+    struct local_front one = *f;
+
+    if (other) {
+        one.hash = f->other_hash;
+        one.m = f->other_m;
+        one.slots = f->other_slots;
+    }
+    one.other_m = 0;
+    return one;
+}
+
+static bool same_map(const struct local_front *a, const struct local_front *b)
+{
+    return a->m == b->m && a->hash == b->hash;
+}
+
+/* All slots of one map change at one moment: no packet sees half of it.  `from` and `to` are in the
+ * same map; either may be NULL. */
 static void change_slots(struct changes *c, const struct local_front *from,
                          const struct local_front *to)
 {
-    bool one_map = from != NULL && to != NULL && from->hash == to->hash && from->m == to->m;
+    bool both = from != NULL && to != NULL;
 
     for (unsigned i = 0; from != NULL && i < from->m; i++) {
-        bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
+        bool stays = both && same_dest(&from->slots[i], &to->slots[i]);
         if (!stays && from->slots[i].addr.len != 0) {
             local_change(c, true, slot_of(from, i));
         }
     }
     for (unsigned i = 0; to != NULL && i < to->m; i++) {
-        bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
+        bool stays = both && same_dest(&from->slots[i], &to->slots[i]);
         if (!stays) {
             local_change(c, false, slot_of(to, i));
         }
     }
+}
+
+/* A frontend that moves stands in both maps until packets that looked into the new one before it
+ * came have looked into the old one, too (leave_map).  It is never in three. */
+static void change_maps(struct changes *c, const struct local_front *from,
+                        const struct local_front *to)
+{
+    if (from == NULL) {
+        change_slots(c, NULL, to);
+        return;
+    }
+    const struct local_front first = in_map(from, false);
+    const struct local_front other = in_map(from, true);
+    bool in_first = same_map(&first, to);
+    bool in_other = same_map(&other, to);
+
+    if (!in_first && !in_other) {
+        change_slots(c, &other, NULL);
+    }
+    change_slots(c, in_first ? &first : in_other ? &other : NULL, to);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -255,8 +294,12 @@ static void fill(struct emit *e)
         if (to->m == 0 || (made && local_front_same_slots(from, to))) {
             continue;
         }
-        struct changes c = local_changes_for(e, (size_t)to->m + (made ? from->m : 0));
-        change_slots(&c, from, to);
+        struct changes c =
+            local_changes_for(e, (size_t)to->m + (made ? (size_t)from->m + from->other_m : 0));
+        change_maps(&c, from, to);
+        if (c.n == 0) { /* it has yet to leave its other map */
+            continue;
+        }
         struct lb_op op =
             LB_OP(.verb = made ? LB_CHANGE : LB_CREATE, .kind = "frontend",
                   .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
@@ -264,6 +307,35 @@ static void fill(struct emit *e)
         add_fields(e, &op, made ? from : NULL, to);
         local_emit(e, op);
     }
+}
+
+/* Of its maps the one that it is not to be in. */
+static void leave_map(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_want; i++) {
+        const struct local_front *to = &e->s->want[i];
+        const struct local_front *from = local_front_of(e->s->have, e->s->n_have, &to->id);
+        if (from == NULL || to->m == 0 || (same_map(from, to) && from->other_m == 0)) {
+            continue;
+        }
+        const struct local_front old = in_map(from, same_map(from, to));
+        if (old.m == 0) {
+            continue;
+        }
+        struct changes c = local_changes_for(e, old.m);
+        change_slots(&c, &old, NULL);
+        struct local_nft_deed *deed = local_deed_of(e, &c);
+        deed->settles = true;
+        local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "former slots",
+                            .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
+                            .why = "its slots stand in another map", .arg = deed));
+    }
+}
+
+static void narrow(struct emit *e)
+{
+    leave_map(e);
+    local_ranges_narrow(e);
 }
 
 static void hold_op(struct emit *e, const struct local_vip_pair *v, bool del,
@@ -376,12 +448,17 @@ static const struct local_connections_deed *gone_of(struct emit *e, const struct
                                                     const struct local_front *to)
 {
     struct local_connections_deed *deed = ARENA_NEW(e->a, struct local_connections_deed);
-    struct local_dest *gone = ARENA_ARRAY(e->a, struct local_dest, (size_t)from->m + 1);
+    struct local_dest *gone =
+        ARENA_ARRAY(e->a, struct local_dest, (size_t)from->m + from->other_m + 1);
 
     *deed = (struct local_connections_deed){.id = from->id, .gone = gone};
-    for (unsigned i = 0; i < from->m; i++) {
-        if (is_first(from, i) && count_slots(to, &from->slots[i]) == 0) {
-            gone[deed->n_gone++] = from->slots[i];
+    for (int k = 0; k < 2; k++) {
+        const struct local_front one = in_map(from, k == 1);
+        for (unsigned i = 0; i < one.m; i++) {
+            if (is_first(&one, i) && count_slots(to, &one.slots[i]) == 0 &&
+                (k == 0 || count_slots(from, &one.slots[i]) == 0)) {
+                gone[deed->n_gone++] = one.slots[i];
+            }
         }
     }
     return deed;
@@ -394,8 +471,10 @@ static void drop(struct emit *e)
         const struct local_front *to = wanted(e, from);
         bool goes = to == NULL || to->m == 0;
         if (goes && from->m > 0) {
-            struct changes c = local_changes_for(e, from->m);
+            struct changes c = local_changes_for(e, (size_t)from->m + from->other_m);
+            const struct local_front other = in_map(from, true);
             change_slots(&c, from, NULL);
+            change_slots(&c, &other, NULL);
             local_emit(e,
                        LB_OP(.verb = LB_DELETE, .kind = "frontend",
                              .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
@@ -476,7 +555,7 @@ void local_services_plan(struct lb_plan *plan, const char *instance, enum local_
     phase(plan, items, n, fill);
     phase(plan, items, n, local_ipvs_fill);
     phase(plan, items, n, local_ranges_open);
-    phase(plan, items, n, local_ranges_narrow);
+    phase(plan, items, n, narrow);
     phase(plan, items, n, local_ranges_complete);
     phase(plan, items, n, hold);
     phase(plan, items, n, announce);

@@ -7,19 +7,23 @@
  *             new and changed frontends
  *   OPEN      who may come, the source address: now the port answers, if the address is held
  *   NARROW    old source ranges go, and those come that overlap them.  Meanwhile the kernel finds
- *             neither, so that the new ones stand in the set ALSO from OPEN on
+ *             neither, so that the new ones stand in the set ALSO from OPEN on.  A frontend leaves
+ *             the map that it was in before FILL
  *   COMPLETE  ranges of the set ALSO go
  *   HOLD      the address becomes this machine's: never without its guard
  *   ANNOUNCE  neighbours and routing daemons hear of it
  *   QUIET     destinations that go get weight 0: open connections continue
  *   WITHDRAW  … and that it is gone, then it is let go
- *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight
+ *   CLOSE     no client may come any more; destinations of a port that is closed but stays get
+ *   weight
  *             0 only now
  *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have
  *             drained, in a later plan
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *
- * All operations of a phase are one wave, so that run_many makes one transaction of them. */
+ * All operations of a phase are one wave, so that run_many makes one transaction of them.  Before
+ * NARROW and COMPLETE packets that were looked up before OPEN and NARROW are waited for
+ * (local_nft_deed.settles). */
 #ifndef TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 #define TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 
@@ -29,7 +33,7 @@
 /* An address that the Service has to do with. */
 struct local_vip_pair {
     struct local_vip have;
-    struct local_vip want; /* of one that nobody wants any more: nothing of it */
+    struct local_vip want; /* of one that no Service wants any more: nothing of it */
     const char *other;     /* one of the other Services that have it, too; or NULL */
     bool comment_lives;    /* the guard's comment names one that has it */
     const char *why;       /* ends "because …" */

@@ -30,13 +30,13 @@ struct changes {
 /* Room for `most` of them, in the plan's arena. */
 struct changes local_changes_for(struct emit *e, size_t most);
 void local_change(struct changes *c, bool del, struct local_nft_element element);
-const struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c);
+struct local_nft_deed *local_deed_of(struct emit *e, const struct changes *c);
 
 /* Phases of ranges_plan.c. */
 void local_ranges_open(struct emit *e);
 void local_ranges_narrow(struct emit *e);
 void local_ranges_complete(struct emit *e);
-/* Nobody may come any more. */
+/* No client may come any more. */
 void local_ranges_close(struct changes *c, const struct local_front *from);
 
 /* Phases of ipvs_plan.c. */

@@ -15,14 +15,17 @@ struct local_dest {
     uint16_t port;
 };
 /* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target
- * nobody may come. */
+ * no client may come. */
 struct local_front {
     struct local_frontend_id id;
     bool hash;                /* slots by the client's address, else one after the other */
     uint16_t m;               /* 4, 16, 64, 256; 0: no slots */
     struct local_dest *slots; /* m of them; addr.len 0: that one is missing */
-    bool all;                 /* everybody may come */
-    struct ip_net *open;      /* else who may come, sorted */
+    bool other_hash;          /* the same in another map, while it moves; never wanted */
+    uint16_t other_m;
+    struct local_dest *other_slots;
+    bool all;            /* all clients may come */
+    struct ip_net *open; /* else who may come, sorted */
     size_t n_open;
     struct ip_net *also; /* the same, while `open` changes; never wanted */
     size_t n_also;
@@ -42,8 +45,9 @@ struct local_vip {
 
 /* <0, 0, >0: by prefix and address. */
 int local_net_cmp(const struct ip_net *a, const struct ip_net *b);
+/* The same slots, in the same map and in no other. */
 bool local_front_same_slots(const struct local_front *a, const struct local_front *b);
-/* Somebody may come. */
+/* Some client may come. */
 bool local_front_is_open(const struct local_front *f);
 bool local_front_same_open(const struct local_front *a, const struct local_front *b);
 

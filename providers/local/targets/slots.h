@@ -16,8 +16,8 @@
  * own; 256 if none does. */
 unsigned local_slots_size(const struct local_target_set *t);
 /* slots[0…m): index of a target in `t`; LOCAL_SLOT_NONE everywhere when no target has weight.
- * Largest remainder over weights; nobody with weight is without a slot.  `old`, of the same m, or
- * NULL: what stands now; a target keeps its slots as far as its share allows (indices into `t`;
+ * Largest remainder over weights; no target with weight is without a slot.  `old`, of the same m,
+ * or NULL: what stands now; a target keeps its slots as far as its share allows (indices into `t`;
  * LOCAL_SLOT_NONE: a target that is gone).  Ties by address and port. */
 void local_slots_fill(const struct local_target_set *t, unsigned m, const uint16_t *old,
                       uint16_t *slots);

@@ -27,7 +27,7 @@ struct local_target {
     const char *pod;  /* "namespace/name" or NULL */
     const char *why;  /* ends "because …": "node-7 has 2 ready pods of demo/web" */
 };
-/* Somebody who is no target, for explain. */
+/* A pod or node that is not a target, for explain. */
 struct local_left_out {
     const char *who;
     const char *why;

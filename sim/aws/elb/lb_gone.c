@@ -2,7 +2,7 @@
 /* lb_gone.c: an instance that is terminated leaves the load balancers that have it.
  *
  * Elastic Load Balancing takes it out by itself, of classic load balancers and of target groups,
- * some time later: setting "instance_release_ms" (10 s).  Whoever calls earlier still finds it.
+ * some time later: setting "instance_release_ms" (10 s).  An earlier call still finds it.
  * One that is stopped stays.
  * Source: the user guides of Classic and Network Load Balancers, on registered instances. */
 #include "sim/aws/elb/clb.h"

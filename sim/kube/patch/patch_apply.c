@@ -2,8 +2,8 @@
 /* patch_apply.c: the merge of server-side apply, without field owners.
  *
  * Members of the configuration are set; maps and keyed lists are merged (keys by the type table:
- * ports by port and protocol), sets are united, everything else is replaced.  Nobody keeps whose
- * field is whose, so nothing conflicts and what a later configuration leaves out stays.  Pure; see
+ * ports by port and protocol), sets are united, everything else is replaced.  Field managers are
+ * not recorded, so nothing conflicts and what a later configuration leaves out stays.  Pure; see
  * patch.h.  Recorded: 084. */
 #include "sim/kube/patch/patch.h"
 

@@ -250,6 +250,11 @@ static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress
     (void)snprintf(r->ingress, sizeof(r->ingress), "%s", n > 0 ? ingress[0].hostname : "-");
 }
 
+static void result_serves(struct tt_result *r)
+{
+    r->serves += r->ingress[0] != '\0'; /* as the host: without an address nothing is written */
+}
+
 static void result_exists(struct tt_result *r, int32_t exists)
 {
     r->exists = exists;
@@ -321,6 +326,7 @@ int flow_kit_setup(void **state)
         .report_finding = report_finding,
         .report_resource = report_resource,
         .result_ingress = result_ingress,
+        .result_serves = result_serves,
         .result_exists = result_exists,
         .result_fail = result_fail,
         .result_resource = result_resource,

@@ -34,6 +34,7 @@ struct tt_result {
     int32_t exists; /* -1: nothing was said */
     char message[1024];
     char ingress[256];  /* host name; "-" when it was taken away; "" when nothing was said */
+    unsigned serves;    /* how often that was said before the end, with `ingress` */
     char condition[64]; /* type of the last one */
     char *text;         /* arena's */
 };
@@ -80,7 +81,7 @@ int flow_kit_teardown(void **state);
 
 /* Opens the provider, if it is not open; its code. */
 int32_t flow_kit_open(struct flow_kit *k);
-/* From now on the clock continues when somebody waits for it. */
+/* From now on the clock continues when code waits for it. */
 void flow_kit_lets_time_pass(struct flow_kit *k);
 /* One call for one Service; the result is in k->r.  ENSURE and UPDATE of `svc`, or its DELETE. */
 int32_t flow_kit_sync(struct flow_kit *k, uint32_t verb, uint32_t reasons,
@@ -93,7 +94,7 @@ const char *flow_kit_asked(struct flow_kit *k);
 /* How many of these requests have the text in them; does not forget them. */
 size_t flow_kit_count(struct flow_kit *k, const char *text);
 const char *flow_kit_events(struct flow_kit *k);
-/* The findings of all plans since the last time, and why nobody is served. */
+/* The findings of all plans since the last time, and why no client is served. */
 const char *flow_kit_findings(struct flow_kit *k);
 
 /* AWS' state, as bodies of answers. */

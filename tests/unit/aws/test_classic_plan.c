@@ -151,9 +151,9 @@ static void listeners__changed_port__are_made_anew_back_to_back(void **state)
     s->k->ports = "80:31080 81:30081";
     service_plan(s, true);
     assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "3 CreateLoadBalancerListeners, ConfigureHealthCheck");
+                                  "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck");
     const struct lb_op *create = kit_op(s->k, "CreateLoadBalancerListeners", 1);
-    assert_int_equal(create->finally, LB_FINALLY_ALWAYS);
+    assert_int_equal(create->finally, LB_FINALLY_IN_PLACE);
     assert_int_equal(create->only_if_op, 1);
     assert_int_equal(create->only_if, LB_DONE | LB_TOLERATED);
     assert_non_null(strstr(service_effects(s), "interrupted"));
@@ -401,7 +401,7 @@ static void ssl_policy__changes_and_stays_without_annotation(void **state)
     s->k->ports = "443:31443 80:30080";
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=two";
     assert_string_equal(edited(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                   "3 CreateLoadBalancerListeners, ConfigureHealthCheck; "
+                                   "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck; "
                                    "4 SetLoadBalancerPoliciesOfListener");
     service_kit_free(s);
 }

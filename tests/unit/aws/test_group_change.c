@@ -95,7 +95,7 @@ static void nodes__nothing_idle__is_announced_and_put_back(void **state)
     service_kit_free(s);
 }
 
-/* AWS has room, as far as anybody knows: new rules first. */
+/* AWS has room, as far as is known: new rules first. */
 static void nodes__room_for_both__new_rule_comes_first(void **state)
 {
     (void)state;

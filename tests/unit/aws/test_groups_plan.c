@@ -111,7 +111,7 @@ static void nlb__mode__decides_about_the_group(void **state)
     }
 }
 
-/* Rows 230 and 232: what an NLB has stays, whoever made it. */
+/* Rows 230 and 232: what an NLB has stays, whatever made it. */
 static void nlb__that_is_there__keeps_its_group(void **state)
 {
     (void)state;

@@ -96,8 +96,8 @@ static void udp__never_takes_tls__5_1(void **state)
     assert_int_equal(n, 1);
 }
 
-/* Upstream reads blanks and empty items of ssl-ports otherwise: its listener stays until somebody
- * edits the annotation. */
+/* Upstream reads blanks and empty items of ssl-ports otherwise: its listener stays until the
+ * annotation is edited. */
 static void stands_as_upstream_reads_it__15_3_and_13_29(void **state)
 {
     struct arena *a = *state;

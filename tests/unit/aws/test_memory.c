@@ -73,7 +73,7 @@ static void target_groups__made__are_unshown_until_seen_old_or_gone(void **state
     aws_memory_free(m);
 }
 
-/* An answer that did not name what was made: no list will ever show "", and nobody may
+/* An answer that did not name what was made: no list will ever show "", and no sync may
  * wait for it. */
 static void made__without_a_name__is_not_waited_for(void **state)
 {

@@ -128,7 +128,7 @@ static void names__impossible__refused_when_new(void **state)
     }
 }
 
-/* Without access logs nobody reads where they would go. */
+/* Without access logs it does not matter where they would go. */
 static void names__fields_that_nobody_reads__refuse_nothing(void **state)
 {
     const struct tt_kv kv = {PREFIX "access-log-s3-bucket-name", "bucket/../other"};

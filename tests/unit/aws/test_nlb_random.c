@@ -8,7 +8,7 @@
  *
  *     AWS refuses nothing, and no call is made that changes nothing
  *     a listener that has targets before and after has some after every call
- *     the nodes let in whom they let in before and shall let in afterwards
+ *     the nodes let in the clients of before that they shall let in afterwards
  *     the next plan is empty, and every port is served by all targets, and nothing is left over
  *     a deletion, tried from such a moment, leaves nothing behind, and rules of others */
 #include "tests/support/sample.h"
@@ -224,7 +224,7 @@ struct watch {
     bool whole;
 };
 
-/* Listeners that served somebody do, unless nobody is wanted. */
+/* Listeners that had targets have some, unless none are wanted. */
 static void check_serving(struct watch *v)
 {
     const struct aws_world *w = &v->k->world;

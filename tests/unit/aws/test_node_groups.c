@@ -17,7 +17,7 @@ struct row {
     const char *actual, *needed, *grant, *revoke;
     const char *left; /* description of a balancer that is gone */
     bool mixed;       /* MixedProtocols */
-    bool as_upstream;
+    bool keeps_superfluous;
 };
 
 static void check(struct arena *a, const struct row *r)
@@ -37,7 +37,7 @@ static void check(struct arena *a, const struct row *r)
                                         .ports = ports,
                                         .n_ports = words.n,
                                         .mixed = r->mixed,
-                                        .as_upstream = r->as_upstream,
+                                        .keeps_superfluous = r->keeps_superfluous,
                                         .health_port = str_or(r->health_port, "traffic-port"),
                                         .left = str_set_make(a, &r->left, r->left != NULL)};
     struct aws_rules actual = aws_test_rules(a, r->actual);
@@ -179,7 +179,7 @@ static void changes__13_24_and_25(void **state)
 }
 
 /* An adopted group stays as upstream would have left it. */
-static void changes__not_repaired__as_upstream(void **state)
+static void changes__not_repaired__superfluous_rules_stay(void **state)
 {
     static const struct row rows[] = {
         {"13.24: probes are covered", true, "0.0.0.0/0", "tcp:30080", NULL,
@@ -217,7 +217,7 @@ UNIT_MAIN(node_groups)
         PURE_TEST(comes__mixed_protocols),
         PURE_TEST(goes__5_11),
         PURE_TEST(changes__13_24_and_25),
-        PURE_TEST(changes__not_repaired__as_upstream),
+        PURE_TEST(changes__not_repaired__superfluous_rules_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

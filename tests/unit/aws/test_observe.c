@@ -503,7 +503,7 @@ static void creation__meets_its_own_group__it_is_looked_for_by_name(void **state
     "</securityGroupInfo>"
 #define OWN_TEXT "Security group for Kubernetes ELB " NAME " (default/web)"
 
-/* Somebody took the tags off the balancer's group: it is found by the balancer, and
+/* The tags of the balancer's group were taken off: it is found by the balancer, and
  * gets them back. */
 static void edit__own_group_without_tags__gets_them_back(void **state)
 {

@@ -96,8 +96,9 @@ static void nlb__delete__balancer_rules_group(void **state)
     service_kit_free(s);
 }
 
-/* A listener that is made again runs although others fail: such a plan is one of phases. */
-static void classic__listener_made_again__phases(void **state)
+/* The former listener goes when a copy of its replacement has been tried; that one comes at once,
+ * and also when something else fails. */
+static void classic__listener_made_again__delete_before_create_and_nothing_between(void **state)
 {
     (void)state;
     struct service_kit *s = served("", "80:30080");
@@ -106,7 +107,38 @@ static void classic__listener_made_again__phases(void **state)
     const struct lb_op *made = kit_op(s->k, "CreateLoadBalancerListeners", 1);
     assert_true(waits(s, "DeleteLoadBalancerListeners", 0, "CreateLoadBalancerListeners", 0));
     assert_true(waits(s, "CreateLoadBalancerListeners", 1, "DeleteLoadBalancerListeners", 0));
-    assert_false(made->after.given);
+    assert_true(made->after.given);
+    assert_int_equal(made->finally, LB_FINALLY_IN_PLACE);
+    assert_int_equal(made->wave, kit_op(s->k, "DeleteLoadBalancerListeners", 0)->wave + 1);
+    assert_false(waits(s, "ConfigureHealthCheck", 0, "CreateLoadBalancerListeners", 1));
+    assert_false(waits(s, "CreateLoadBalancerListeners", 1, "ConfigureHealthCheck", 0));
+    service_kit_free(s);
+}
+
+/* Later settings of a classic balancer name it by its name, not by a value of the operation that
+ * makes it. */
+static void classic__create__balancer_before_its_check_and_instances(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    s->k->ports = "80:30080";
+    service_plan(s, true);
+    assert_true(waits(s, "ConfigureHealthCheck", 0, "CreateLoadBalancer", 0));
+    assert_true(waits(s, "RegisterInstancesWithLoadBalancer", 0, "CreateLoadBalancer", 0));
+    assert_true(waits(s, "CreateLoadBalancer", 0, "CreateSecurityGroup", 0));
+    service_kit_free(s);
+}
+
+/* A port that comes beside one that goes: clients of the old one are served until the new one
+ * is. */
+static void classic__another_port__switch_before_drop(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("", "80:30080");
+    s->k->ports = "81:30081";
+    service_plan(s, true);
+    assert_true(waits(s, "DeleteLoadBalancerListeners", 0, "CreateLoadBalancerListeners", 0));
+    assert_true(waits(s, OUT, 0, "DeleteLoadBalancerListeners", 0));
     service_kit_free(s);
 }
 
@@ -176,7 +208,9 @@ UNIT_MAIN(order)
         cmocka_unit_test(classic__nodes_replaced__join_before_leave),
         cmocka_unit_test(nlb__tcp_to_udp__replacement_is_ready_before_the_listener_goes),
         cmocka_unit_test(nlb__delete__balancer_rules_group),
-        cmocka_unit_test(classic__listener_made_again__phases),
+        cmocka_unit_test(classic__listener_made_again__delete_before_create_and_nothing_between),
+        cmocka_unit_test(classic__create__balancer_before_its_check_and_instances),
+        cmocka_unit_test(classic__another_port__switch_before_drop),
         cmocka_unit_test(nlb__port_added__listener_does_not_wait_for_targets),
         cmocka_unit_test(nlb__two_node_ports__listeners_wait_for_their_own_groups),
         cmocka_unit_test(nlb__attribute_refused__nodes_leave_all_the_same),

@@ -174,7 +174,7 @@ static void target_groups__by_the_tag_of_the_service(void **state)
     aws_owned_done(&l);
 }
 
-/* Hashed names tell nobody: the group of an NLB is known by the Services that are there. */
+/* Hashed names name no Service: the group of an NLB is known by the Services that are there. */
 static void group_of_an_nlb__by_its_description(void **state)
 {
     struct arena *a = *state;

@@ -71,7 +71,7 @@ static void classic__nodes_full__exchanged_for_a_group_that_is_made(void **state
     service_kit_free(s);
 }
 
-/* There is room as far as anybody knows, another group is full, or the exchange was refused a while
+/* There is room as far as is known, another group is full, or the exchange was refused a while
  * ago: the new rule comes first, and AWS decides. */
 static void classic__not_full_or_spared__new_rule_comes_first(void **state)
 {

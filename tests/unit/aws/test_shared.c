@@ -249,6 +249,7 @@ static void edit__node_port_that_another_has_now__clients_of_it_stay_let_in(void
                                        aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL)),
                          TT_OK);
         assert_int_equal(flow_kit_count(k, "Revoke"), cases[i].revoked);
+        assert_int_equal(k->r.serves, cases[i].revoked); /* the rule's end is not waited for */
     }
 }
 

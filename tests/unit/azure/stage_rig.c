@@ -311,6 +311,12 @@ static void result_ingress(struct tt_result *result, const struct tt_ingress *in
     }
 }
 
+static void result_serves(struct tt_result *result)
+{
+    struct outcome *o = outcome_of(result);
+    o->s->served = o->s->status;
+}
+
 static void result_again(struct tt_result *result, int64_t after_ms)
 {
     outcome_of(result)->s->again_ms = after_ms;
@@ -562,6 +568,7 @@ struct stage_rig *stage_rig_new(void)
                                .report_operation = host_operation,
                                .result_ingress = result_ingress,
                                .result_fail = result_fail,
+                               .result_serves = result_serves,
                                .result_again = result_again,
                                .result_resource = result_resource,
                                .result_done = result_done};
@@ -574,7 +581,12 @@ struct stage_rig *stage_rig_new(void)
     r->p.assigned = map_new(free);
     r->p.redirected = map_new(free);
     r->flow = azure_flow;
-    r->flow.stages = wrapped;
+    struct lb_stage *stages = ARENA_ARRAY(r->a, struct lb_stage, ARRAY_LEN(wrapped));
+    for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
+        stages[i] = wrapped[i];
+        stages[i].tidies = i < azure_flow.n_stages && azure_flow.stages[i].tidies;
+    }
+    r->flow.stages = stages;
     r->flow.retreat = &wrapped[azure_flow.n_stages];
     assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
     r->log = r->events = "";

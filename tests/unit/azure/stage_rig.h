@@ -3,8 +3,8 @@
  * (arm_docs.h).
  *
  * Before each stage the provider's snapshot is made from the cloud, and each operation of its plan
- * is carried out there instead of being sent; so a test reads what was written, for whom and in
- * which order:
+ * is carried out there instead of being sent; so a test reads what was written, for which Services
+ * and in which order:
  *
  *     addresses: create public IP kubernetes-aweb [default/web]
  *
@@ -34,6 +34,7 @@ struct rig_service {
     uint32_t reasons;   /* TT_REASON_… of the next run */
     uint32_t flags;     /* TT_ITEM_… */
     const char *status; /* addresses, blank separated; filled by runs */
+    const char *served; /* those that were written while a plan was still being tidied up */
     int64_t again_ms;   /* as it was asked for last; 0: never */
     int32_t code;       /* of its last result */
     const char *message;
@@ -51,7 +52,7 @@ struct stage_rig {
     size_t n_nodes;
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
-    const char *nobody; /* why a Service serves nobody, as a plan said last; NULL: none did */
+    const char *nobody; /* why a Service serves no client, as a plan said last; NULL: none did */
     /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan
      * is reported, whose operations stand in r->plan (NULL: no stage was reached) */
     void (*wrote)(struct stage_rig *r, const struct lb_op *op, struct json_object *was,
@@ -92,7 +93,7 @@ void stage_rig_run(struct stage_rig *r);
 void stage_rig_reconcile(struct stage_rig *r);
 /* Shows what would be done. */
 void stage_rig_plan(struct stage_rig *r);
-/* Everybody is ensured once more: nothing may be planned. */
+/* All Services are ensured once more: nothing may be planned. */
 void stage_rig_settled(struct stage_rig *r);
 /* A document of the cloud, from JSON; gets an ID, where it has none, and an etag. */
 struct json_object *stage_rig_put(struct stage_rig *r, enum azure_kind k, const char *json);

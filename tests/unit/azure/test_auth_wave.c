@@ -245,7 +245,7 @@ static void hostile__answers__are_refused_in_words_without_secrets(void **state)
             !str_has_prefix(err.message, "access token: ")) {
             fail_msg("%s: %s", text, err.message);
         }
-        assert_int_equal(raw_server_connections(s), 1); /* nobody followed, nobody tried again */
+        assert_int_equal(raw_server_connections(s), 1); /* no call followed, none tried again */
         raw_server_stop(s);
     }
 }

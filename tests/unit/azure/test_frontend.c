@@ -5,7 +5,6 @@
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "tests/support/unit.h"
-#include "tests/upstream/azure_frontend.h"
 
 #define ROOT     "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"
 #define LB       ROOT "/loadBalancers/kubernetes"
@@ -98,9 +97,9 @@ static void owner__F_10_to_F_20(void **state)
          FIP_DOC("auid", ON_PIP("pip1")), PIP_DOC("pip1", "IPv4", ""), "no"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct azure_ownership o =
-            azure_frontend_owner(a, service(a, rows[i].name, rows[i].annotations, rows[i].spec),
-                                 pure_json(a, rows[i].frontend), pips(a, rows[i].pips));
+        const struct azure_claim c = azure_frontend_claim(
+            a, service(a, rows[i].name, rows[i].annotations, rows[i].spec), pips(a, rows[i].pips));
+        struct azure_ownership o = azure_frontend_owned_by(&c, pure_json(a, rows[i].frontend));
         const char *got = !o.owns ? "no" : o.primary ? "primary" : str_nonnull(o.version);
         same_text(rows[i].row, got, rows[i].want);
     }
@@ -208,7 +207,10 @@ static void ports__F_40_to_F_44(void **state)
         struct err err = ERR_INIT;
         struct json_object *lb = pure_json(
             a, arena_printf(a, "{\"properties\":{\"%s\":[%s]}}", rows[i].array, rows[i].element));
-        int code = azure_frontend_check_ports(s, rows[i].id, lb, &err);
+        struct azure_elements rules = azure_lb_rules_at(a, NULL, lb, rows[i].id);
+        const struct azure_place at = {
+            .id = rows[i].id, .lb = lb, .rules = rules.items, .n_rules = rules.n};
+        int code = azure_frontend_check_ports_at(s, &at, &err);
         same_text(rows[i].row, err_code_name(code), err_code_name(rows[i].want));
         if (code != ERR_OK &&
             strstr(err.message, "service port http is trying to consume the port "

@@ -6,7 +6,7 @@
  *   each give, each on
  *     the document as ARM answers it: with back references, states and addresses
  *     (docs/spec/azure.md 12.5)
- *   what belongs to nobody of the batch stays, in its order, with all its members
+ *   what belongs to no Service of the batch stays, in its order, with all its members
  *   the same once more changes nothing
  *   taking everything off leaves what was foreign
  *   a Service that cannot be put into the document leaves it as it was, to the byte */

@@ -414,15 +414,10 @@ static struct json_object *document(struct arena *a, const char *probes, const c
                                      probes, rules));
 }
 
-struct merge_case {
-    bool shared, want, batched;
-};
-
-static bool merge_as(struct arena *a, struct merge_case how, const char *spec,
-                     struct json_object *lb)
+static bool merge(struct arena *a, bool shared, bool want, const char *spec, struct json_object *lb)
 {
     struct azure_config config = azure_test_config();
-    config.shared_probe = how.shared;
+    config.shared_probe = shared;
     const struct azure_naming *n = lb_naming(a, &config);
     const struct azure_service *s =
         azure_service_read(a, n, azure_test_service(a, "test1", "{}", spec));
@@ -433,18 +428,9 @@ static bool merge_as(struct arena *a, struct merge_case how, const char *spec,
     if (azure_lb_desired(a, &ask, &fragment, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
-    const struct azure_merge m = {.naming = n,
-                                  .service = s,
-                                  .want = how.want,
-                                  .fragments = &fragment,
-                                  .n_fragments = how.want,
-                                  .batched = how.batched};
+    const struct azure_merge m = {
+        .naming = n, .service = s, .want = want, .fragments = &fragment, .n_fragments = want};
     return azure_lb_merge(a, &m, lb);
-}
-
-static bool merge(struct arena *a, bool shared, bool want, const char *spec, struct json_object *lb)
-{
-    return merge_as(a, (struct merge_case){.shared = shared, .want = want}, spec, lb);
 }
 
 static void merge__shared_probe__R_50_to_R_52(void **state)
@@ -509,19 +495,44 @@ static void merge__shared_probe_of_others__follows_the_configuration(void **stat
     }
 }
 
-/* Alone, as the Go controller does it: what ARM says of rules that go stays in probes that stay. */
-static void merge__back_references__are_kept_true_only_in_a_batch(void **state)
+/* The next Service of a batch must not take a rule that goes for a user of the probe. */
+static void merge__back_references__are_kept_true(void **state)
 {
     struct arena *a = *state;
-    for (int batched = 0; batched < 2; batched++) {
-        struct json_object *lb =
-            document(a,
-                     "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"loadBalancingRules\":[" REF(
-                         "atest1-TCP-80") "," REF("aother-TCP-80") "]}}",
-                     USING("atest1-TCP-80") "," USING("aother-TCP-80"));
-        assert_true(merge_as(a, (struct merge_case){.batched = batched == 1}, PORTS(TCP80), lb));
-        struct json_object *probe = json_object_array_get_idx(azure_array(lb, "probes"), 0);
-        assert_int_equal(json_len(azure_array(probe, "loadBalancingRules")), batched ? 1 : 2);
+    struct json_object *lb =
+        document(a,
+                 "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"loadBalancingRules\":[" REF(
+                     "atest1-TCP-80") "," REF("aother-TCP-80") "]}}",
+                 USING("atest1-TCP-80") "," USING("aother-TCP-80"));
+    assert_true(merge(a, false, false, PORTS(TCP80), lb));
+    struct json_object *probe = json_object_array_get_idx(azure_array(lb, "probes"), 0);
+    assert_int_equal(json_len(azure_array(probe, "loadBalancingRules")), 1);
+}
+
+static const char a_shared_probe[] =
+    "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"protocol\":\"Http\",\"port\":10256,"
+    "\"requestPath\":\"/healthz\",\"intervalInSeconds\":5,\"probeThreshold\":2,"
+    "\"loadBalancingRules\":[%s]}}";
+
+/* 6.6: a Service without a port to probe leaves it to the others; one that became Local takes it
+ * along however many of its own rules used it, but not from the others. */
+static void merge__shared_probe__stays_as_long_as_others_use_it(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *spec, *refs, *probes;
+    } rows[] = {
+        {"no port of ours is probed",
+         PORTS("{\"port\":80,\"protocol\":\"UDP\",\"nodePort\":30080}"), REF("aother-TCP-80"),
+         SHARED_NAME},
+        {"Local, two rules of ours", LOCAL PORTS(TCP80),
+         REF("atest1-TCP-80") "," REF("atest1-TCP-81"), "atest1-TCP-34567"},
+        {"Local, no rule at all", LOCAL PORTS(TCP80), "", "atest1-TCP-34567"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct json_object *lb = document(a, arena_printf(a, a_shared_probe, rows[i].refs), "");
+        (void)merge(a, true, true, rows[i].spec, lb);
+        same_text(rows[i].row, lb_names(a, lb, "probes"), rows[i].probes);
     }
 }
 
@@ -601,7 +612,8 @@ UNIT_MAIN(lb_rules)
         PURE_TEST(probe_equal__6_6),
         PURE_TEST(merge__shared_probe__R_50_to_R_52),
         PURE_TEST(merge__shared_probe_of_others__follows_the_configuration),
-        PURE_TEST(merge__back_references__are_kept_true_only_in_a_batch),
+        PURE_TEST(merge__back_references__are_kept_true),
+        PURE_TEST(merge__shared_probe__stays_as_long_as_others_use_it),
         PURE_TEST(merge__changed_probe__loses_what_arm_fills_in),
         PURE_TEST(merge__changed_rule__keeps_what_is_not_ours),
         PURE_TEST(merge__rule_without_probe__loses_it),

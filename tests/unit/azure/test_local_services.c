@@ -189,7 +189,7 @@ static void endpoints_changed__one_write_and_an_event(void **state)
     } rows[] = {
         {"n0 n1", "10.0.1.1 10.0.1.0"},
         {"n0", "10.0.1.0"},
-        {"", ""}, /* nobody: the pool may be empty */
+        {"", ""}, /* no node: the pool may be empty */
         {"n2 n2 n2", "10.0.1.2"},
     };
     make_multi(r);
@@ -271,7 +271,7 @@ static void write_fails__a_warning_and_again(void **state)
     same_text("members", members(r, "lb1", "default-web"), "10.0.1.2");
 }
 
-/* Somebody took the balancer or the pool away: the next full sync makes it again. */
+/* Another program deleted the balancer or the pool: the next full sync makes it again. */
 static void pool_gone__dropped_without_a_word(void **state)
 {
     struct stage_rig *r = *state;

@@ -211,6 +211,11 @@ static void wait__usual_time_known__about_then(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         assert_int_equal(azure_lro_wait_ms(false, rows[i].elapsed_ms, 4500, 0), rows[i].want_ms);
     }
+    /* where reads are short: not before it is done most likely */
+    assert_int_equal(azure_lro_spare_ms(0, 4000), 4500);
+    assert_int_equal(azure_lro_spare_ms(4300, 4000), 1000);
+    assert_int_equal(azure_lro_spare_ms(9000, 400), 500);
+    assert_int_equal(azure_lro_spare_ms(700000, 600000), 5000);
     assert_int_equal(azure_lro_usual_ms(0, 4000, 5000), 4500);
     assert_int_equal(azure_lro_usual_ms(4500, 8400, 8600), 5500);
 }

@@ -26,7 +26,7 @@ static int check(struct arena *a, const struct azure_config *c, const char *anno
     return azure_names_check(a, &basic, &s, previous, err);
 }
 
-/* Names that the kind of load balancer does not read hold nobody up. */
+/* Names that the kind of load balancer does not read hold no Service up. */
 static void names__fields_that_nobody_reads__refuse_nothing(void **state)
 {
     struct arena *a = *state;

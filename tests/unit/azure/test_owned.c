@@ -111,7 +111,7 @@ static void pips__generated_and_tagged__ours(void **state)
          false},
         {BASE "-interim-00c0ffee",
          "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 1, false},
-        {"c1-" BASE, "", 1, true}, /* somebody took its tags off */
+        {"c1-" BASE, "", 1, true}, /* its tags were taken off */
         /* its owner made it, and lent it */
         {"mine", "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0, false},
     };

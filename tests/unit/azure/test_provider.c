@@ -48,9 +48,15 @@ static void result_exists(struct tt_result *r, int32_t exists)
 
 static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress, uint32_t n)
 {
+    str_buf_reset(&r->ingress);
     for (uint32_t i = 0; i < n; i++) {
         str_appendf(&r->ingress, "%s%s", i > 0 ? " " : "", ingress[i].ip);
     }
+}
+
+static void result_serves(struct tt_result *r)
+{
+    assert_true(r->ingress.len > 0);
 }
 
 static void result_text(struct tt_result *r, const char *text)
@@ -103,6 +109,7 @@ static int setup(void **state)
         .result_fail = result_fail,
         .result_exists = result_exists,
         .result_ingress = result_ingress,
+        .result_serves = result_serves,
         .result_text = result_text,
         .now_ms = now_ms,
         .services = services,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_snapshot.c: lists by kind and scope: their age, what a write makes of them, and that whoever
- * holds an old list is not disturbed (docs/adr/0005). */
+/* test_snapshot.c: lists by kind and scope: their age, what a write makes of them, and that a
+ * holder of an old list is not disturbed (docs/adr/0005). */
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/snapshot/azure_snapshot.h"
 #include "tests/support/clock_fake.h"

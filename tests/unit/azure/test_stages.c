@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages.c: what a batch writes, for whom and in which order: the stages of the Azure provider
- * under the real driver, with a cloud in memory (stage_rig.h).
+/* test_stages.c: what a batch writes, for which Services and in which order: the stages of the
+ * Azure provider under the real driver, with a cloud in memory (stage_rig.h).
  *
  * Each test ends with a settled cluster: ensured once more, nothing is written. */
 #include "tests/unit/azure/stage_rig.h"
@@ -243,6 +243,7 @@ static void external_to_internal__new_side_first_address_last(void **state)
                "tidy: delete load balancer kubernetes [web]\n"
                "release: delete public IP address kubernetes-aweb [web]\n");
     same_text("status", web->status, "10.0.0.2");
+    same_text("before tidying", web->served, "10.0.0.2");
     has_rules(r, "");
     stage_rig_settled(r);
 }
@@ -261,6 +262,7 @@ static void internal_to_external__new_side_first(void **state)
                "security: change network security group nsg [web]\n"
                "tidy: delete load balancer kubernetes-internal [web]\n");
     same_text("status", web->status, "20.0.0.2");
+    same_text("before tidying", web->served, "20.0.0.2");
     stage_rig_settled(r);
 }
 
@@ -383,7 +385,7 @@ static void address_in_use__event_and_on(void **state)
     has_pips(r, "kubernetes-aweb");
 }
 
-/* The Service shared an address as the last one, and turned internal: nobody names the
+/* The Service shared an address as the last one, and turned internal: no Service names the
  * frontend any more (8.9). */
 static void left_frontend__goes_with_its_address(void **state)
 {
@@ -511,7 +513,7 @@ static void balancer_full__only_the_last_one_fails(void **state)
     has_frontends(r, "kubernetes", "aone aweb");
 }
 
-/* An address costs, and is nobody's when the Service never gets a load balancer (12.6 step 2). */
+/* An address costs, and has no owner when the Service never gets a load balancer (12.6 step 2). */
 static void refused__gets_no_address(void **state)
 {
     struct stage_rig *r = *state;

@@ -299,6 +299,72 @@ static void merged_write__refused__what_goes_is_written_first(void **state)
     stage_rig_settled(r);
 }
 
+/* The balancer after each write, "old other → other". */
+struct written_frontends {
+    const char *text;
+};
+
+static const char *frontends_of(struct stage_rig *r, struct json_object *lb)
+{
+    const char *out = "";
+    struct json_object *all = json_path(lb, "properties.frontendIPConfigurations");
+    for (size_t i = 0; i < json_len(all); i++) {
+        const char *name = json_str(json_object_array_get_idx(all, i), "name");
+        out = arena_printf(r->a, "%s%s%s", out, i > 0 ? " " : "", name + 1);
+    }
+    return out;
+}
+
+static void note_frontends(struct stage_rig *r, const struct lb_op *op, struct json_object *was,
+                           const struct err *err)
+{
+    struct written_frontends *w = r->arg;
+    const struct azure_write *sent = op->arg;
+    (void)was;
+    if (str_eq(op->name, "kubernetes-internal")) {
+        w->text = arena_printf(r->a, "%s%s%s; ", w->text, frontends_of(r, sent->spec.body),
+                               err->code == ERR_OK ? "" : " refused");
+    }
+}
+
+/* The halves of that write: what goes is written alone, and stays written though what comes is
+ * refused for ever. */
+static void merged_write__refused__the_deletion_does_not_wait_for_what_comes(void **state)
+{
+    static const struct {
+        const char *poison; /* NULL: refused once */
+        const char *writes, *frontends;
+    } rows[] = {
+        {NULL, "other new refused; other; other new; ", "aother anew"},
+        {"anew", "other new refused; other; other new refused; ", "aother"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct written_frontends w = {.text = ""};
+        struct rig_service *old = stage_rig_add(r, "old", INTERNAL("true"), NULL);
+        (void)stage_rig_add(r, "other", INTERNAL("true"), NULL);
+        stage_rig_run(r);
+        old->verb = TT_VERB_DELETE;
+        struct rig_service *new = stage_rig_add(r, "new", INTERNAL("true"), NULL);
+        r->wrote = note_frontends;
+        r->arg = &w;
+        r->poison = rows[i].poison;
+        r->fail = rows[i].poison == NULL ? "kubernetes-internal" : NULL;
+        r->fail_times = 1;
+        r->fail_code = ERR_IN_USE;
+        r->fail_message = "frontendIPConfigurations/aold and frontendIPConfigurations/anew";
+        stage_rig_run(r);
+        succeeded(old);
+        assert_int_equal(new->code == TT_OK, rows[i].poison == NULL);
+        same_text("writes", w.text, rows[i].writes);
+        same_text("frontends",
+                  stage_rig_elements(r, "kubernetes-internal", "frontendIPConfigurations"),
+                  rows[i].frontends);
+        stage_rig_free(r);
+    }
+}
+
 /* ---- the side -------------------------------------------------------------------------------- */
 
 /* The balancer that the Go controller or we have left, the annotation then, and which balancers
@@ -433,6 +499,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),
+        cmocka_unit_test(merged_write__refused__the_deletion_does_not_wait_for_what_comes),
         cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

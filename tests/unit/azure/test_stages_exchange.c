@@ -40,7 +40,7 @@ static void ports__exchanged_at_a_shared_address__both_get_them_in_one_write(voi
     stage_rig_settled(r);
 }
 
-/* Of three that pass their ports on in a ring one asks for what is not: nobody leaves what the
+/* Of three that pass their ports on in a ring one asks for what is not: none leaves what the
  * others wait for. */
 static void ports__in_a_ring_with_one_that_cannot__all_keep_theirs(void **state)
 {

@@ -24,7 +24,7 @@ static void has_frontends(struct stage_rig *r, const char *lb, const char *want)
 
 /* ---- what is there already ------------------------------------------------------------------- */
 
-/* S-04: Azure spells names as whoever made them did. */
+/* S-04: Azure spells names as their creator did. */
 static void existing__balancer_in_another_case__is_kept(void **state)
 {
     struct stage_rig *r = *state;
@@ -224,7 +224,7 @@ static void several__who_moves_leaves_before_it_joins(void **state)
     stage_rig_settled(r);
 }
 
-/* "web" on lb1 and "api" on lb2, each with somebody who stays. */
+/* "web" on lb1 and "api" on lb2, each with a Service that stays. */
 static struct rig_service *two_balancers(struct stage_rig *r, struct rig_service **ret_api)
 {
     make_multi(r);
@@ -379,8 +379,8 @@ static void floating_ip_off__nodes_are_destinations_until_it_goes(void **state)
     same_text("rules", stage_rig_rules(r), "80>20.0.0.2");
 }
 
-/* Nodes are spread over all balancers: whoever moves changes pools of the other kind, too, and one
- * of these writes may have been accepted and not carried out. */
+/* Nodes are spread over all balancers: a Service that moves changes pools of the other kind, too,
+ * and one of these writes may have been accepted and not carried out. */
 static void several__failed_balancer_of_the_other_kind__is_written_again(void **state)
 {
     struct stage_rig *r = *state;

@@ -23,7 +23,7 @@ struct thing {
     struct hold *l;
     struct cancel *cancel;
     atomic_bool made;
-    atomic_int asked; /* how often somebody looked */
+    atomic_int asked; /* how often `wanted` was asked */
 };
 struct user {
     struct thing *t;
@@ -64,7 +64,7 @@ static void start(struct thing *t, struct user *users, size_t n)
     }
 }
 
-/* The first keeps on using it: nobody waits for it to end. */
+/* The first keeps on using it: none waits for it to end. */
 static void hold_share__the_first_has_made_it__all_go_on(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void hold_as_wanted__cancelled__holds_nothing(void **state)
         assert_int_equal(users[i].how, HOLD_NOT);
     }
     assert_true(hold_change(t.l, HOLD_ALONE, HOLD_NOT, NULL));
-    assert_true(hold_try_alone(t.l)); /* nobody is still counted as waiting */
+    assert_true(hold_try_alone(t.l)); /* no user is still counted as waiting */
     assert_true(hold_change(t.l, HOLD_ALONE, HOLD_NOT, NULL));
     cancel_free(t.cancel);
     hold_free(t.l);

@@ -189,7 +189,7 @@ static void json_parse__shared_strings_and_names__one_object_each(void **state)
     struct json_object *a = json_object_array_get_idx(o, 2);
     assert_ptr_equal(json_member(first, "id"), a);
     assert_ptr_equal(json_member(first, "other"), a);
-    struct json_object *copy = json_share(o); /* names last, whoever holds the tree */
+    struct json_object *copy = json_share(o); /* names last as long as the tree is held */
     json_clear(first);
     assert_int_equal(json_object_object_length(first), 0);
     json_object_put(o);

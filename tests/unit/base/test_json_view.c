@@ -17,6 +17,31 @@
 
 /* --- runs of plain bytes ---------------------------------------------------------------------- */
 
+/* 64 bytes at a time, as this machine does it and as any machine can: each byte at each place,
+ * among others that may leak into it. */
+static void plain_run_ends64__every_byte_at_every_place__one_bit_each(void **state)
+{
+    static const char others[] = {'a', '"', '!', (char)0xa2, '\0'};
+    (void)state;
+    for (unsigned b = 0; b < 256; b++) {
+        for (size_t o = 0; o < sizeof others; o++) {
+            for (size_t at = 0; at < 64; at++) {
+                char text[64];
+                memset(text, others[o], sizeof text);
+                text[at] = (char)b;
+                bool ends = b == '"' || b == '\\' || b < 0x20;
+                uint64_t want = others[o] == '"' || others[o] == '\0' ? UINT64_MAX : 0;
+                want = (want & ~(UINT64_C(1) << at)) | (uint64_t)ends << at;
+                assert_true(plain_run_ends64(text) == want);
+                assert_true(plain_run_ends64_plain(text) == want);
+#ifdef PLAIN_RUN_WIDE
+                assert_true(!plain_run_is_wide() || plain_run_ends64_wide(text) == want);
+#endif
+            }
+        }
+    }
+}
+
 static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
 {
     (void)state;
@@ -279,6 +304,7 @@ UNIT_MAIN(json_view)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_run__every_byte_at_every_place__ends_or_not),
+        cmocka_unit_test(plain_run_ends64__every_byte_at_every_place__one_bit_each),
         cmocka_unit_test(json_view_parse__random_documents__as_trees),
         cmocka_unit_test(json_view_parse__many_members__duplicates_found_wherever_they_are),
         cmocka_unit_test(json_view_parse__nested_to_the_cap__as_trees),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_log_writer.c: a log that nobody reads stops nobody, and says afterwards what it dropped. */
+/* test_log_writer.c: a log without a reader stops no thread, and says afterwards what it
+ * dropped. */
 #include "tests/unit/base/base_test.h"
 
 #include <fcntl.h>
@@ -187,7 +188,7 @@ static void log_writer__end_without_reader__does_not_wait_for_ever(void **state)
         seen += (size_t)n;
     }
     assert_int_equal(seen, 2000 * strlen(LINE));
-    /* `w` is the thread's, which nobody joins: it stays. */
+    /* `w` is the thread's, which is not joined: it stays. */
     static struct log_writer *kept;
     kept = w;
     assert_non_null(kept);

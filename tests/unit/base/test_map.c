@@ -271,43 +271,6 @@ static void str_set__algebra__merge_rules(void **state)
     assert_true(str_set_eq(&none, &none));
 }
 
-static int cmp_text(const void *a, const void *b, void *arg)
-{
-    (void)arg;
-    return strcmp(a, b);
-}
-static void on_a(const void *a, void *arg)
-{
-    str_appendf(arg, "-%s", (const char *)a);
-}
-static void on_b(const void *b, void *arg)
-{
-    str_appendf(arg, "+%s", (const char *)b);
-}
-static void on_both(const void *a, const void *b, void *arg)
-{
-    str_appendf(arg, "=%s%s", (const char *)a, (const char *)b);
-}
-
-static void sort_merge__two_lists__three_outcomes_in_order(void **state)
-{
-    (void)state;
-    const void *left[] = {"a", "b", "d"};
-    const void *right[] = {"b", "c", "d", "e"};
-    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
-    struct sort_merge m = {cmp_text, on_a, on_b, on_both, &b};
-    sort_merge(&m, left, 3, right, 4);
-    assert_string_equal(b.data, "-a=bb+c=dd+e");
-    str_buf_reset(&b);
-    sort_merge(&m, left, 3, NULL, 0);
-    sort_merge(&m, NULL, 0, right, 1);
-    assert_string_equal(b.data, "-a-b-d+b");
-    str_buf_reset(&b);
-    struct sort_merge quiet = {.cmp = cmp_text, .arg = &b};
-    sort_merge(&quiet, left, 3, right, 4);
-    assert_string_equal(b.data, "");
-}
-
 UNIT_MAIN(map)
 {
     const struct CMUnitTest tests[] = {
@@ -322,7 +285,6 @@ UNIT_MAIN(map)
         cmocka_unit_test(hash_quick__lengths_seeds_and_each_byte__count),
         cmocka_unit_test(str_set__make__sorted_and_unique),
         cmocka_unit_test(str_set__algebra__merge_rules),
-        cmocka_unit_test(sort_merge__two_lists__three_outcomes_in_order),
     };
     return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_drift.c: looking whether somebody else changed a load balancer: when, who, what is said, and
- * that nothing is changed. */
+/* test_drift.c: looking whether another program changed a load balancer: when, who, what is said,
+ * and that nothing is changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -254,7 +254,7 @@ static void repair__something_differs__told_and_synced(void **state)
     assert_int_equal(TT_REASON_RESYNC, fake_provider_call(r->provider, TT_VERB_ENSURE, 0).reasons);
     assert_true(found(r) == 1);
     look.differences = 1;
-    stand_advance(r, 2 * HOUR); /* somebody did it again: that is news */
+    stand_advance(r, 2 * HOUR); /* it was done again: that is news */
     assert_true(found(r) == 2);
     assert_non_null(strstr(stand_events(r), "It is put right now (--drift=repair)"));
     stand_free(r);

@@ -399,7 +399,7 @@ static void host__may_mutate__fence_deadline_and_cancel(void **state)
     clock_fake_advance(f->r->clock, 60000);
     assert_int_equal(1, call->cancelled(call));
     assert_int_equal(0, f->h->may_mutate(f->h->ctx, call));
-    assert_int_equal(0, f->h->may_mutate(f->h->ctx, NULL)); /* for whom? */
+    assert_int_equal(0, f->h->may_mutate(f->h->ctx, NULL)); /* for which Service? */
     host_set_opening(f->r->host, true);
     assert_int_equal(1, f->h->may_mutate(f->h->ctx, NULL));
     fence_close(&f->r->fence);

@@ -144,7 +144,7 @@ static void late_call__keeps_its_thread__another_serves_the_rest(void **state)
     assert_true(metrics_value(r->metrics, METRIC_LATE_CALLS, NULL, 0) == 1);
     assert_true(metrics_value(r->metrics, METRIC_LATE_CALLS_TOTAL, NULL, 0) == 1);
     clock_fake_advance(r->clock, 60 * 60 * 1000);
-    assert_int_equal(0, workers_ages(w).stuck_ms); /* nobody need end the process */
+    assert_int_equal(0, workers_ages(w).stuck_ms); /* the process need not end */
     board_look(r->syncer.board, r->a, &v);
     assert_string_equal("demo/hangs", v.rows[0].key);
     assert_int_equal(BOARD_FAILED, v.rows[0].state);
@@ -168,7 +168,7 @@ static void edit(struct stand *r, const char *name, unsigned round)
                   STAND_WITH_F, NULL);
 }
 
-/* One call comes back and ends with its substitute, another one is late before anybody looked: it
+/* One call comes back and ends with its substitute, another one is late before the next look: it
  * gets a substitute, too.  Of the two threads that are free at once, one stays. */
 static void late_call__one_comes_back_and_another_is_late__another_serves_the_rest(void **state)
 {

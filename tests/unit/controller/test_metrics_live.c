@@ -75,7 +75,7 @@ struct look {
     atomic_bool looked;
 };
 
-/* In the provider's call: three seconds pass, then somebody scrapes. */
+/* In the provider's call: three seconds pass, then a scrape comes. */
 static void look_inside(void *arg, struct fake_provider *p, const struct tt_call *call,
                         const struct tt_item *item)
 {

@@ -138,7 +138,7 @@ static void pulse__feeds_the_watchdog_at_half_of_its_time(void **state)
     assert_int_equal(notify_pulse(n), PERIOD_MS);
     expect(m, "WATCHDOG=1");
     clock_fake_advance(m->clock, PERIOD_MS - 1);
-    assert_int_equal(notify_pulse(n), 1); /* woken early: nothing is said, nobody is asked */
+    assert_int_equal(notify_pulse(n), 1); /* woken early: nothing is said, nothing is asked */
     expect(m, NULL);
     assert_int_equal(m->looks, 1);
     clock_fake_advance(m->clock, 1);

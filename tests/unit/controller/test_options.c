@@ -292,7 +292,7 @@ static void options_validate__faults__all_at_once(void **state)
         {ELECTED "--leader-elect-resource-name= --leader-elect-resource-namespace=",
          "[--leader-elect-resource-name cannot be empty, --leader-elect-resource-namespace cannot "
          "be empty]"},
-        {FINE "--leader-elect-lease-duration=5s", ""}, /* nobody asks */
+        {FINE "--leader-elect-lease-duration=5s", ""}, /* not asked for */
         {FINE "--enable-leader-migration --leader-migration-config=/x", ""},
         {FINE "--leader-migration-config=/x",
          "--leader-migration-config has no effect without --enable-leader-migration"},

@@ -34,7 +34,7 @@ static void trips__at_least_three_and_more_than_a_third(void **state)
 
 static void functions__without_a_guard__keep_nothing(void **state)
 {
-    struct kube_object *const services[3] = {NULL}; /* nobody looks at them */
+    struct kube_object *const services[3] = {NULL}; /* they are not read */
     (void)state;
     struct orphan_guard *off = orphan_guard_new(false);
     assert_false(orphan_guard_lost(off, services, 3, 3));

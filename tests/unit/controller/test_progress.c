@@ -71,7 +71,7 @@ static void check__what_counts_as_progress(void **state)
     }
 }
 
-/* Work behind calls in time waits for them; work that waits although nobody works does not. */
+/* Work behind calls in time waits for them; work that waits although no worker is busy does not. */
 static void check__keys_wait_beside_calls_in_time__true(void **state)
 {
     static const struct progress_work busy = {.waiting = 1, .processing = 2, .calls_in_time = true};

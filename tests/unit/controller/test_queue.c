@@ -342,7 +342,7 @@ static void queue_core__batch__a_long_wait__goes_before_what_is_urgent(void **st
     struct queue_core *q = core(0, 0);
 
     queue_core_add(q, "a", "lb", RESYNC, 0);
-    for (int i = 0; i < 3; i++) { /* somebody edits all the time */
+    for (int i = 0; i < 3; i++) { /* edits come all the time */
         queue_core_add(q, "new", NULL, SPEC, QUEUE_PATIENCE_MS - 1 + i);
         assert_string_equal(i == 1 ? "a" : "new", take(q, QUEUE_PATIENCE_MS - 1 + i));
         if (i != 1) {
@@ -646,7 +646,7 @@ static void core__delayed_look__neither_hastens_nor_keeps_back_what_else_is_dela
     assert_int_equal(9000, queue_core_next_ms(q, 5000));
     assert_true(queue_core_get(q, 9000, &b));
     assert_int_equal(LOOK, b.items[0].reasons);
-    assert_true(b.items[0].changed_ms == INT64_MAX); /* nobody waits for it */
+    assert_true(b.items[0].changed_ms == INT64_MAX); /* no worker waits for it */
     queue_core_add(q, "a", NULL, SPEC, 9000);        /* while it is being looked at */
     queue_core_done(q, "a", 9000);
     queue_batch_clear(&b);

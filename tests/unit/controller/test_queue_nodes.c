@@ -96,7 +96,7 @@ static void queue_core__nodes_together__a_key_in_line_stays_alone(void **state)
     queue_core_free(q);
 }
 
-/* One whose operation hangs keeps nobody beside its batch waiting. */
+/* One whose operation hangs keeps none but its batch waiting. */
 static void queue_core__nodes_together__batches_do_not_exclude_each_other(void **state)
 {
     (void)state;

@@ -194,7 +194,7 @@ static void rbac__names_from_the_command_line__checked_and_quoted(void **state)
     want_line(printed(a, &in), "resourceNames: [\"1e3\"]");
 }
 
-/* Each request is somebody's, and nobody may do what the other does. */
+/* Each request is one account's, and none may do what the other does. */
 static void rbac__an_account_for_services__two_sets_of_roles(void **state)
 {
     (void)state;

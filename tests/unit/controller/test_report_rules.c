@@ -99,7 +99,7 @@ static void last_error__since__stays_as_long_as_it_stands(void **state)
     assert_string_equal(
         "since 2026-01-02T03:04:05Z, next try 2026-01-02T03:05:05Z: forbidden",
         report_last_error(*state, first, "forbidden", T0 + 50000000, T0 + 60000000));
-    /* what somebody else wrote there is no moment of ours */
+    /* what another program wrote there is not a time of ours */
     static const char *const others[] = {"", "since", "since yesterday",
                                          "since 2026-13-41T99:99:99Z, x", "since 2026-01-02T03:04"};
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {

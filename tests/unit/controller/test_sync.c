@@ -467,7 +467,7 @@ static void sync__vectors_96_and_97__a_vanished_service_is_cleaned_up(void **sta
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_DELETE, TT_TRANSIENT,
                                               "error Deleting the Loadbalancer", 0, false});
-    stand_service_gone(r, "web"); /* somebody took the finalizer away */
+    stand_service_gone(r, "web"); /* the finalizer was taken away */
     stand_run(r);
     assert_string_equal("delete demo/web", stand_story(r));
     assert_int_equal(1, service_cache_count(r->syncer.cache)); /* 96 */

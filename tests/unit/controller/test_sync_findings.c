@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_findings.c: wishes without effect and load balancers that serve nobody: told once for
- * each state, and in the condition. */
+/* test_sync_findings.c: wishes without effect and load balancers that serve no client: reported
+ * once for each state, and in the condition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_left.c: Services that went, or lost their type, while nobody watched: the provider is
- * asked for them, and they are cleaned up as if that had happened under our eyes. */
+/* test_sync_left.c: Services that went, or lost their type, while no controller ran: the provider
+ * is asked for them, and they are cleaned up as if that had happened under our eyes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

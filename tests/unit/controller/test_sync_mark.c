@@ -170,7 +170,7 @@ static void edited__mark_before_the_first_write_and_never_again(void **state)
     stand_free(r);
 }
 
-/* Neither an edit without work, nor nodes, nor a note of somebody else. */
+/* Neither an edit without work, nor nodes, nor a note of another program. */
 static void not_edited__no_mark(void **state)
 {
     static const char *const wishes[] = {"example.com/wish*"};

@@ -67,7 +67,7 @@ static void matrix__row_3__every_other_type_is_cleaned_up(void **state)
     }
 }
 
-/* Nobody was there to see it, so nobody knows of it: what it had must be found by other means. */
+/* No controller was there to see it: what it had must be found by other means. */
 static void matrix__row_7__gone_before_the_start__nothing_is_called(void **state)
 {
     (void)state;

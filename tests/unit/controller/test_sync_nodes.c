@@ -442,7 +442,7 @@ static void nodes__changes_gather__one_pass(void **state)
 
 static int digests_asked;
 
-/* Readiness; a node that is not ready concerns nobody. */
+/* Readiness; a node that is not ready concerns no Service. */
 static uint64_t ready_digest(void *provider, const struct tt_node *node)
 {
     (void)provider;
@@ -496,7 +496,7 @@ static void node_digest__of_a_node_that_takes_no_part__counts_for_who_hangs_on_i
     (void)state;
     struct stand *r = services_with_digests();
 
-    stand_node(r, "node3", "\"unschedulable\":true", EXCLUDED); /* not ready: concerns nobody */
+    stand_node(r, "node3", "\"unschedulable\":true", EXCLUDED); /* not ready: concerns no Service */
     stand_nodes_changed(r);
     assert_string_equal("", stand_story(r));
     stand_node_ready(r, "node2", "False");
@@ -512,7 +512,7 @@ static void node_digest__failed_sync__is_still_concerned(void **state)
     (void)state;
     struct stand *r = services_with_digests();
 
-    r->provider->during = NULL; /* it fails before it can say whom nodes concern */
+    r->provider->during = NULL; /* it fails before it can say which Services nodes concern */
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_QUOTA, "full", 0, false});
     stand_add(r, "s1", TT_REASON_SPEC);
@@ -631,7 +631,7 @@ static struct queue *queue_at_line;
 static size_t waiting_at_line;
 static unsigned n_lines;
 
-/* Nobody reads the log, so each line of it is a signal, in the thread that writes it. */
+/* The log has no reader, so each line of it is a signal, in the thread that writes it. */
 static void on_line(int signal_number)
 {
     (void)signal_number;

@@ -211,7 +211,7 @@ static void unreadable__being_deleted__deleted_and_let_go(void **state)
     }
 }
 
-/* Somebody took its finalizer: the object is gone at once. */
+/* Its finalizer was taken off: the object is gone at once. */
 static void unreadable__vanishes__cleaned_up(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void unreadable__node__keeps_its_place(void **state)
     }
 }
 
-/* Nobody can tell where its endpoints are: the members stay, and an event reports it. */
+/* It is unknown where its endpoints are: the members stay, and an event reports it. */
 static void unreadable__slice_never_read__service_is_left_alone(void **state)
 {
     (void)state;

@@ -179,7 +179,7 @@ static void upkeep__refused_from_the_start(void **state)
     stand_free(r);
 }
 
-/* A load balancer that does not stand, waits, or is somebody else's has no nodes of
+/* A load balancer that does not stand, waits, or is another program's has no nodes of
  * ours to keep. */
 static void upkeep__not_called_for(void **state)
 {

@@ -79,7 +79,7 @@ static struct json_object *kube_fake_parse(struct kube_fake *f, const char *text
     return o;
 }
 
-/* Puts an object there as somebody else would. */
+/* Puts an object there as another client would. */
 static inline void kube_fake_put(struct kube_fake *f, const char *key, const char *json)
 {
     map_set(f->objects, key, kube_fake_parse(f, json));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rig_cloud.c: the rig's simulator: started in a thread, asked and commanded over HTTP as
- * anybody would (rig.h). */
+ * any client would (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
 #include "common/net/http_server.h"

@@ -337,8 +337,8 @@ static void note_budget(void *arg, enum budget_event event, const struct budget_
     *told = *now;
 }
 
-/* A group is used up: what somebody waits for is sent later, a look for which nobody
- * waits asks again. */
+/* A group is used up: what a user waits for is sent later, a look without a
+ * waiting user asks again. */
 static void call__its_group_is_used_up__waits_for_its_turn(void **state)
 {
     struct kit *k = *state;

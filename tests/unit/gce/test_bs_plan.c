@@ -134,7 +134,7 @@ static void consistency__rule_6__a_write_keeps_the_backends(void **state)
         scene_settle(&s);
         struct json_object *spec = json_member(s.sync.service, "spec");
         json_add_str(spec, "sessionAffinity", "ClientIP");
-        s.sync.nodes = pure_json(s.a, "[]"); /* nobody knows a node: no reason to drop traffic */
+        s.sync.nodes = pure_json(s.a, "[]"); /* no node is known: no reason to drop traffic */
         scene_set_fact(&s, "slices", "[]");
         scene_plan(&s);
         assert_int_equal(json_len(backends_sent(&s)), 3);

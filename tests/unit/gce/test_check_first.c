@@ -194,7 +194,7 @@ static void shared_address__port_of_another_service__refused_while_everything_st
     }
 }
 
-/* A number that no rule has and nobody has reserved, on what stands. */
+/* A number that no rule has and that is not reserved, on what stands. */
 static void address__that_cannot_be_had__refused_while_everything_stands(void **state)
 {
     static const struct {
@@ -414,7 +414,7 @@ static void findings__of_each_kind(void **state)
     }
 }
 
-/* ---- nobody is served ------------------------------------------------------------------------ */
+/* ---- no client is served --------------------------------------------------------------------- */
 
 static void nobody__no_node_takes_part__told_with_the_reason(void **state)
 {

@@ -312,7 +312,7 @@ static struct rig *shared_vpc(void)
     return shared_vpc_with(NULL, 0);
 }
 
-/* Without its firewall nobody reaches a load balancer, whatever kind it is of: an event has the
+/* Without its firewall no client reaches a load balancer, whatever kind it is of: an event has the
  * steps. */
 static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
 {
@@ -481,7 +481,7 @@ static void errors__html_502__is_transient_and_tried_again(void **state)
     rig_stop(r);
 }
 
-/* 409 says that somebody has it in hand, not that it is there: an earlier delete may still be
+/* 409 says that another operation is at it, not that it is there: an earlier delete may still be
  * in progress. */
 static void errors__said_to_exist_but_absent__looked_at_again_and_made(void **state)
 {

@@ -540,7 +540,7 @@ static void sweep__parts_in_two_processes__never_two_builders(void **state)
     }
 }
 
-/* Both parts in one process: whoever asks for a load balancer of Google's is served. */
+/* Both parts in one process: each Service that asks for a load balancer of Google's is served. */
 static void sweep__both_parts__everybody_is_served(void **state)
 {
     struct sweep w;
@@ -573,7 +573,7 @@ static void wait__new_internal_service_beside_another_program__until_it_is_old_e
         {"internal", "l4", 3000, 1000, 2000},
         {"internal", "l4", 3000, 3000, 0},
         {"internal", "l4", 0, 0, 0},
-        {"internal", "l4", 3000, -5000, 0}, /* clocks differ: nobody waits forever */
+        {"internal", "l4", 3000, -5000, 0}, /* clocks differ: no Service waits forever */
         {"internal", "both", 3000, 1000, 0},
         {"internal i2", "l4", 3000, 1000, 0},
         {"internal i1", "l4", 3000, 1000, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups.c: instance groups against the simulator: made once for all Services, whoever comes
+/* test_groups.c: instance groups against the simulator: made once for all Services, whichever comes
  * first; what the cloud refuses; whose turn it is (gce_groups.h). */
 #include "tests/unit/gce/cloud_kit.h"
 
@@ -201,7 +201,7 @@ static void groups__zone_without_nodes__is_left_as_it_is(void **state)
     same(members(k), before);
 }
 
-/* ---- what somebody else did ------------------------------------------------------------------ */
+/* ---- what another program did ---------------------------------------------------------------- */
 
 static const char *instance_body(struct kit *k, const char *zone, const char *name)
 {
@@ -390,7 +390,7 @@ static void groups__older_view_comes_late__changes_nothing(void **state)
     same(members(k), wanted(k, ALL));
 }
 
-/* Planning waits for nobody and holds nothing. */
+/* Planning waits for no turn and holds nothing. */
 static void groups__planning__takes_no_turn(void **state)
 {
     struct kit *k = *state;

@@ -414,7 +414,7 @@ static void a_family_without_ranges__A8__lets_nobody_in(void **state)
     }
 }
 
-/* A family that the Service does not have is nobody's loss. */
+/* A family that the Service does not have is not a loss. */
 static void a_family_without_ranges__not_wanted__is_not_told(void **state)
 {
     struct arena *a = *state;

@@ -314,6 +314,44 @@ static void external__restart__lists_in_all(void **state)
     restart(external, 9, 6);
 }
 
+/* Nothing stands on the groups yet: they are made in the balancer's plan, and only what refers to
+ * them waits. */
+static void external__first_of_a_cluster__groups_go_beside(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "one");
+    if (strstr(rig_last_plan(r), "instance group") == NULL) {
+        fail_msg("the groups have a plan of their own: %s", rig_last_plan(r));
+    }
+    assert_int_equal(rig_calls(r, "compute.instanceGroups.insert"), 3);
+    assert_int_equal(rig_calls(r, "compute.instanceGroups.addInstances"), 3);
+    expect_waves(r, 5); /* group, members, backend service, rule; the address is given back */
+    rig_stop(r);
+}
+
+/* Refused as if another program wrote at the same time: looked at again, and none is made twice. */
+static void external__first_of_a_cluster__conflict_in_a_group__done_in_the_same_sync(void **state)
+{
+    static const char *const ops[] = {"insert", "addInstances"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        struct rig *r = start(6);
+        rig_fault(r, arena_printf(rig_arena(r),
+                                  "{\"match\":{\"op\":\"compute.instanceGroups.%s\"},\"count\":1,"
+                                  "\"do\":\"refuse\",\"status\":412}",
+                                  ops[i]));
+        external(r, "one");
+        assert_int_equal(rig_calls(r, "compute.instanceGroups.insert"), i == 0 ? 4 : 3);
+        assert_int_equal(rig_calls(r, "compute.instanceGroups.addInstances"), i == 0 ? 3 : 4);
+        assert_int_equal(rig_calls(r, "compute.*ackendServices.insert"), 1);
+        rig_forget(r);
+        external(r, "two"); /* the turn was given back */
+        assert_int_equal(rig_calls(r, "compute.instanceGroups.*"), 0);
+        rig_stop(r);
+    }
+}
+
 static void external__node_added__group_calls_once(void **state)
 {
     (void)state;
@@ -413,6 +451,8 @@ UNIT_MAIN(l4_flows)
         cmocka_unit_test(external__rule_refused_once__the_same_address_is_used),
         cmocka_unit_test(external__unrelated_annotation__no_mutation),
         cmocka_unit_test(external__restart__lists_in_all),
+        cmocka_unit_test(external__first_of_a_cluster__groups_go_beside),
+        cmocka_unit_test(external__first_of_a_cluster__conflict_in_a_group__done_in_the_same_sync),
         cmocka_unit_test(external__node_added__group_calls_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

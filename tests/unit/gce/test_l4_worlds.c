@@ -155,7 +155,7 @@ static const char *check_rule(struct world *w, const struct gce_bs_desired *d,
         bool equal = false;
         assert_int_equal(gce_l4_rule_equal_v6(w->a, &is, &want, false, &equal, NULL), ERR_OK);
         must_equal(w, r->name, equal, "");
-        want.ip = is.ip; /* the cloud writes prefixes that nobody sent */
+        want.ip = is.ip; /* the cloud writes prefixes that were not sent */
     } else {
         struct gce_rule_change c;
         assert_int_equal(gce_l4_rule_compare(w->a, &is, &want, false, &c, NULL), ERR_OK);
@@ -357,7 +357,7 @@ static void world__internal_on_groups_of_the_older_program(void **state)
     check_world(*state, "world-legacy.json", 9, 9 * 5);
 }
 
-/* A8: with our default, the family that upstream opened to everybody has no firewall. */
+/* A8: with our default, the family that upstream opened to all clients has no firewall. */
 static void world__ranges_of_one_family__ours_closes_the_other(void **state)
 {
     struct arena *a = *state;

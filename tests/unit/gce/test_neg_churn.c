@@ -2,7 +2,7 @@
 /* test_neg_churn.c: what a choice of nodes may change, on 10,000 random clusters.
  *
  * Each cluster is chosen from twice: with nothing known, and from what is in the NEGs, after nodes
- * came and went.  What must hold (gce-l4.md §3.4): nobody who may stay leaves, but when the share
+ * came and went.  What must hold (gce-l4.md §3.4): a node that may stay leaves only when the share
  * of the zone shrinks, and then the last by name; the shares are those of the division; the same
  * input gives the same answer, whatever the order of the nodes; and who is not chosen may come and
  * go unnoticed where there are enough.  TRIMTAB_TEST_SEED repeats a run. */

@@ -148,7 +148,7 @@ static void gce_neg_membership__500_services_5000_nodes__a_node_costs_one_look_a
     assert_int_equal(counts()->judged, NODES + 1);
     assert_int_equal(counts()->hashed, 0);
 
-    /* A member goes: who had it hashes the others of its zone, and nobody else anything. */
+    /* A member goes: who had it hashes the others of its zone, the others nothing. */
     const char *gone = x.chosen[0].items[0].endpoints[0].instance;
     unsigned had = services_with(&x, gone);
     size_t zone = 1; /* "new" */
@@ -219,7 +219,7 @@ static void gce_node_cache_members__same_nodes__made_once(void **state)
     const struct gce_members *then = gce_node_cache_members(c, kept, nodes, 3, "p", "r");
     assert_int_equal(then->n_ids, 2);
     assert_int_equal(then->n_left_out, 1);
-    assert_int_equal(first->n_ids, 3); /* whoever holds it keeps it */
+    assert_int_equal(first->n_ids, 3); /* its holder keeps it */
     arena_free(kept);
     gce_node_cache_free(c);
 }

@@ -225,7 +225,7 @@ static const struct {
     size_t n_change;
     const char *hosts[6];
     size_t n_hosts;
-    const char *want; /* NULL: nobody */
+    const char *want; /* NULL: no member */
 } members_rows[] = {
     {.row = "V198",
      .local = true,

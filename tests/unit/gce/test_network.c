@@ -132,7 +132,7 @@ static void check_seen__elsewhere__refused_never_remade(void **state)
         const char *seen; /* network of a forwarding rule */
         const char *want; /* the message; NULL: nothing against it */
     } rows[] = {
-        {NULL, false, false, VPC, NULL}, /* as ever: nobody asked for a network */
+        {NULL, false, false, VPC, NULL}, /* as ever: no network was asked for */
         {"red", false, false, "", NULL},
         {"red", false, false, BASE "host/global/networks/red-vpc", NULL},
         {"red", false, false, VPC,
@@ -277,7 +277,7 @@ static void make(struct arena *a, enum gce_kind kind, const char *network,
     }
 }
 
-/* The check is everybody's, its firewall the Service's own, because firewalls are
+/* The check is shared, its firewall the Service's own, because firewalls are
  * of one network. */
 static void desired__V150__check_firewall_of_its_own_in_that_network(void **state)
 {

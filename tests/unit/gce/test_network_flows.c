@@ -167,7 +167,7 @@ static void external__other_network__negs_under_the_finalizer_of_groups(void **s
     rig_stop(r);
 }
 
-/* The check is everybody's, its firewalls are not. */
+/* The check is shared, its firewalls are not. */
 static void beside_one_of_the_clusters_network__each_its_own_firewalls(void **state)
 {
     (void)state;

@@ -198,17 +198,19 @@ static void firewall__forbidden__the_command_has_the_late_range(void **state)
                     "\"do\":\"refuse\",\"status\":403}");
     struct gce_op op = op_of(GCE_FIREWALLS, GCE_INSERT, "k8s2-fw",
                              kit_json(k, "{\"name\":\"k8s2-fw\",\"targetTags\":[\"n\"]}"));
-    op.command = "gcloud compute firewall-rules create k8s2-fw --source-ranges 1.0.0.0/8 "
-                 "--target-tags n --project p";
+    op.command = "gcloud compute firewall-rules create k8s2-fw --description \"at " GCE_LATER
+                 "\" --source-ranges 1.0.0.0/8 --destination-ranges " GCE_LATER
+                 "/32 --target-tags n --project p";
     op.ret_value = &told;
     op.late[0] = (struct gce_op_late){
         .member = "destinationRanges", .value = LB_VALUE("10.1.2.3"), .suffix = "/32"};
     op.n_late = 1;
     struct kit_end *end = kit_run(k, &op, 1, LB_TOLERATE_FORBIDDEN);
     assert_int_equal(end->outcome, LB_TOLERATED);
-    assert_string_equal(told,
-                        "gcloud compute firewall-rules create k8s2-fw --source-ranges 1.0.0.0/8 "
-                        "--destination-ranges 10.1.2.3/32 --target-tags n --project p");
+    assert_string_equal(
+        told, "gcloud compute firewall-rules create k8s2-fw --description \"at 10.1.2.3\" "
+              "--source-ranges 1.0.0.0/8 --destination-ranges 10.1.2.3/32 --target-tags "
+              "n --project p");
 }
 
 /* gce-l4.md §4.14, §8.4: the words that people watch for. */
@@ -289,6 +291,87 @@ static struct json_object *endpoints(struct kit *k, const struct gce_endpoint *e
     struct json_object *kept = kit_json(k, json_object_to_json_string(o));
     json_object_put(o);
     return kept;
+}
+
+/* ---- target pools ---------------------------------------------------------------------------- */
+
+static const char *zonal_link(struct kit *k, const char *machine_name)
+{
+    return arena_printf(k->a, KIT_PROJECT "zones/" KIT_ZONE "/instances/%s", machine_name);
+}
+
+static void pool__made_with_a_machine_that_is_gone__the_others_join(void **state)
+{
+    struct kit *k = *state;
+    const char *ip;
+    const char *there = zonal_link(k, machine(k, 0, &ip));
+    const char *body = arena_printf(k->a, "{\"name\":\"pool\",\"instances\":[\"%s\",\"%s\"]}",
+                                    zonal_link(k, "gone"), there);
+    struct gce_op op = op_of(GCE_POOLS, GCE_INSERT, "pool", kit_json(k, body));
+    op.members = true;
+    struct err err = kit_run_one(k, &op);
+    ends(&err, ERR_OK, "");
+    struct json_object *in = member_at(k, "targetPools/pool", "instances");
+    assert_int_equal(json_len(in), 1);
+    assert_int_equal(rig_calls(k->r, "compute.targetPools.insert"), 2);
+    op = op_of(GCE_POOLS, GCE_INSERT, "empty",
+               kit_json(k, arena_printf(k->a, "{\"name\":\"empty\",\"instances\":[\"%s\"]}",
+                                        zonal_link(k, "gone"))));
+    op.members = true;
+    err = kit_run_one(k, &op); /* none is left, and the pool is made all the same */
+    ends(&err, ERR_OK, "");
+    assert_non_null(rig_resource(k->r, "targetPools/empty"));
+}
+
+static void pool__then__sent_one_after_the_other_until_one_is_refused(void **state)
+{
+    struct kit *k = *state;
+    const char *ip;
+    const char *one = zonal_link(k, machine(k, 0, &ip));
+    const char *two = zonal_link(k, machine(k, 1, &ip));
+    static const char *const members = "{\"instances\":[{\"instance\":\"%s\"}]}";
+    const struct gce_op add = {.c = GCE_POOLS,
+                               .verb = GCE_ADD_INSTANCE,
+                               .name = "pool",
+                               .members = true,
+                               .body = kit_json(k, arena_printf(k->a, members, two))};
+    const struct gce_op gone = {
+        .c = GCE_POOLS,
+        .verb = GCE_ADD_INSTANCE,
+        .name = "pool",
+        .members = true,
+        .then = &add,
+        .body = kit_json(k, arena_printf(k->a, members, zonal_link(k, "gone")))};
+    struct gce_op op =
+        op_of(GCE_POOLS, GCE_INSERT, "pool",
+              kit_json(k, arena_printf(k->a, "{\"name\":\"pool\",\"instances\":[\"%s\"]}", one)));
+    op.then = &gone; /* a member that is gone does not keep the rest from being sent */
+    assert_int_equal(gce_op_calls(&op), 6);
+    struct err err = kit_run_one(k, &op);
+    ends(&err, ERR_OK, "");
+    assert_int_equal(json_len(member_at(k, "targetPools/pool", "instances")), 2);
+    rig_forget(k->r);
+    err = kit_run_one(k, &op); /* the pool is there: nothing follows a refusal */
+    ends(&err, ERR_CONFLICT, "409");
+    assert_int_equal(rig_calls(k->r, "compute.targetPools.addInstance"), 0);
+}
+
+static void plain__a_refusal_keeps_the_clouds_words(void **state)
+{
+    struct kit *k = *state;
+    static const char *const says = "Specified IP address is in-use and would result in a conflict";
+    rig_fault(k->r, arena_printf(k->a,
+                                 "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},"
+                                 "\"count\":0,\"do\":\"refuse\",\"status\":400,\"body\":{\"error\":"
+                                 "{\"code\":400,\"message\":\"%s\"}}}",
+                                 says));
+    struct gce_op op = op_of(GCE_RULES, GCE_INSERT, "rule",
+                             kit_json(k, "{\"name\":\"rule\",\"IPAddress\":\"10.0.0.9\"}"));
+    struct err err = kit_run_one(k, &op);
+    ends(&err, ERR_IN_USE, "IP configuration error: \"10.0.0.9\"");
+    op.plain = true;
+    err = kit_run_one(k, &op);
+    ends(&err, ERR_IN_USE, arena_printf(k->a, "googleapi: Error 400: %s", says));
 }
 
 static void neg__what_is_there_already_or_gone__the_rest_is_sent(void **state)
@@ -497,6 +580,9 @@ UNIT_MAIN(ops)
         KIT_TEST(hold__any_address__is_read),
         KIT_TEST(firewall__forbidden__the_command_has_the_late_range),
         KIT_TEST(refusals__that_are_the_users),
+        KIT_TEST(pool__made_with_a_machine_that_is_gone__the_others_join),
+        KIT_TEST(pool__then__sent_one_after_the_other_until_one_is_refused),
+        KIT_TEST(plain__a_refusal_keeps_the_clouds_words),
         KIT_TEST(neg__what_is_there_already_or_gone__the_rest_is_sent),
         KIT_TEST(group__members_come_and_go),
         KIT_TEST(group__vm_in_another_balanced_group__told_and_not_left_out),

@@ -16,7 +16,7 @@
 #include "tests/support/objects.h"
 #include "tests/support/unit.h"
 
-#define LB    "a0123456789abcdef0123456789abcde" /* of nobody */
+#define LB    "a0123456789abcdef0123456789abcde" /* without owner */
 #define LIVE  "a1111111122223333444455555555555"
 #define KUBE  "7f2a0f4c-5a5b-4c59-9d5b-0c6a36b8a0de"
 #define OF(k) "\"description\":\"{\\\"kubernetes.io/service-name\\\":\\\"" k "\\\"}\""

@@ -256,7 +256,7 @@ static void validate__without_any_look__says_what_it_can(void **state)
     rig_stop(r);
 }
 
-/* O14: the classes of upstream's second service controller are nobody's as long as it
+/* O14: the classes of upstream's second service controller are not served as long as it
  * is not switched on. */
 static void legacy_classes__not_switched_on__are_left_alone(void **state)
 {

@@ -3,7 +3,7 @@
  * (gce_slots.h, docs/adr/0005). */
 #include "tests/unit/gce/cloud_kit.h"
 
-#include "providers/gce/cache/gce_slots.h"
+#include "providers/gce/target_pool/gce_target_pool_slots.h"
 #include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
@@ -324,6 +324,166 @@ static void more_slots__only_these_are_looked_at(void **state)
     assert_int_equal(k->s.reads, 0);
 }
 
+static void more_slots__after_the_cloud_was_asked__are_asked_for_there(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE); /* the snapshot knows all rules now */
+    look_fresh(k, &s, TT_VERB_ENSURE);
+    k->s.reads = 0;
+    gce_slots_add(&s, true, GCE_RULES, NULL, "k8s2-other");
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, 1);
+    assert_true(k->s.observed_fresh);
+}
+
+static void delete__by_name__nothing_is_taken_for_absent(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE); /* lists without anything of ours */
+    slots_of(&s, k, TT_VERB_DELETE);
+    s.by_name = true;
+    k->s.reads = 0;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, ALL_SLOTS);
+    assert_true(k->s.observed_fresh);
+}
+
+/* ---- target pools ---------------------------------------------------------------------------- */
+
+static unsigned reads_of_pool(struct kit *k, bool fresh)
+{
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    gce_slots_init(&s, k->a);
+    s.verb = TT_VERB_UPDATE;
+    gce_slots_add(&s, true, GCE_POOLS, NULL, "pool");
+    k->s.reads = 0;
+    k->s.fresh = fresh;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    k->s.fresh = false;
+    assert_int_equal(known(&s, GCE_POOLS, NULL, "pool"), GCE_PRESENT);
+    return k->s.reads;
+}
+
+/* A pool holds its members itself: what was seen of it long ago says nothing about them. */
+static void update__pool__is_read_again(void **state)
+{
+    struct world *w = *state;
+    struct kit *k = &w->k;
+    kit_make(k, KIT_REGION "targetPools", "{\"name\":\"pool\"}");
+    assert_int_equal(reads_of_pool(k, false), 1); /* the list of pools, and no other */
+    assert_int_equal(reads_of_pool(k, false), 0);
+    assert_int_equal(reads_of_pool(k, true), 1);
+    clock_fake_advance(w->clock, MINUTE_MS);
+    assert_int_equal(reads_of_pool(k, false), 1);
+}
+
+static void ahead__its_answer_is_taken_once(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct gce_read read;
+    struct http_job *jobs[] = {&read.job};
+    struct err err = ERR_INIT;
+    const struct gce_call_spec spec = {.collection = GCE_POOLS, .verb = GCE_GET, .name = "pool"};
+    kit_make(k, KIT_REGION "targetPools", "{\"name\":\"pool\"}");
+    gce_read_init(&read, &k->p->cloud.api, &k->call, k->a, &spec);
+    http_run(k->http, jobs, 1);
+    rig_forget(k->r);
+    gce_slots_init(&s, k->a);
+    s.verb = TT_VERB_UPDATE;
+    gce_slots_add(&s, true, GCE_POOLS, NULL, "pool");
+    s.items[0].ahead = &read;
+    k->s.fresh = true;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    k->s.fresh = false;
+    assert_int_equal(rig_calls(k->r, NULL), 0);
+    assert_int_equal(k->s.reads, 1);
+    assert_int_equal(known(&s, GCE_POOLS, NULL, "pool"), GCE_PRESENT);
+    assert_null(s.items[0].ahead);
+}
+
+static const struct gce_names pool_names = {
+    .lb = "a1",
+    .firewall = "k8s-fw-a1",
+    .deny_firewall = "k8s-fw-a1-deny",
+    .local_check = "a1",
+    .local_check_firewall = "k8s-a1-http-hc",
+    .node_check = "k8s-c-node",
+    .node_check_firewall = "k8s-c-node-http-hc",
+};
+
+static size_t main_slots(const struct gce_slots *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        n += s->items[i].main;
+    }
+    return n;
+}
+
+static void target_pool__slots_of_each_verb(void **state)
+{
+    struct kit *k = *state;
+    static const struct {
+        uint32_t verb;
+        bool local, deny;
+        size_t n, n_main;
+    } rows[] = {
+        {TT_VERB_ENSURE, false, false, 8, 5}, {TT_VERB_ENSURE, true, false, 6, 5},
+        {TT_VERB_ENSURE, false, true, 9, 6},  {TT_VERB_UPDATE, false, true, 1, 1},
+        {TT_VERB_DELETE, false, true, 7, 3},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct tt_service svc = {.n_ingress = 1};
+        const struct gce_tp_facts facts = {.deny_cleanup = rows[i].deny};
+        const struct gce_tp_input in = {.service = &svc, .verb = rows[i].verb};
+        const struct gce_tp_desired d = {.local = rows[i].local};
+        struct gce_slots s;
+        gce_slots_init(&s, k->a);
+        gce_tp_slots(&s, &facts, &in, &pool_names, &d);
+        assert_int_equal(s.n, rows[i].n);
+        assert_int_equal(main_slots(&s), rows[i].n_main);
+        assert_true(s.has_address);
+        assert_int_equal(s.by_name, rows[i].verb == TT_VERB_DELETE);
+    }
+}
+
+static void target_pool__what_was_seen__as_its_planners_take_it(void **state)
+{
+    struct kit *k = *state;
+    const struct gce_firewall walls[] = {{.name = "k8s-fw-a1", .priority = 7},
+                                         {.name = "k8s-c-node-http-hc", .priority = 8}};
+    struct gce_slots s;
+    struct gce_tp_observed o;
+    gce_slots_init(&s, k->a);
+    gce_slots_add(&s, true, GCE_POOLS, NULL, "a1");
+    gce_slots_add(&s, true, GCE_FIREWALLS, NULL, walls[0].name);
+    gce_tp_slots_shared(&s, false, &pool_names);
+    s.items[0].known = GCE_ABSENT;
+    s.items[1].known = s.items[3].known = GCE_PRESENT;
+    s.items[1].as = &walls[0];
+    s.items[3].as = &walls[1];
+    gce_tp_observed_of(&s, &pool_names, &o);
+    assert_int_equal(o.has_pool, GCE_ABSENT);
+    assert_int_equal(o.has_traffic, GCE_PRESENT);
+    assert_int_equal(o.traffic.priority, 7);
+    assert_int_equal(o.has_node_firewall, GCE_PRESENT);
+    assert_int_equal(o.node_firewall.priority, 8);
+    assert_int_equal(o.has_node_check, GCE_UNKNOWN);
+    assert_int_equal(o.has_rule, GCE_UNKNOWN);
+    assert_int_equal(o.has_user_address, GCE_UNKNOWN);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
 static void extra__of_a_name_that_no_list_covers__is_read_alone(void **state)
 {
     struct kit *k = *state;
@@ -411,6 +571,12 @@ UNIT_MAIN(slots)
         SLOTS_TEST(delete__leftovers_of_the_list_are_found),
         SLOTS_TEST(delete__a_kind_is_listed_late__only_its_names_are_asked_for),
         SLOTS_TEST(more_slots__only_these_are_looked_at),
+        SLOTS_TEST(more_slots__after_the_cloud_was_asked__are_asked_for_there),
+        SLOTS_TEST(delete__by_name__nothing_is_taken_for_absent),
+        SLOTS_TEST(update__pool__is_read_again),
+        SLOTS_TEST(ahead__its_answer_is_taken_once),
+        SLOTS_TEST(target_pool__slots_of_each_verb),
+        SLOTS_TEST(target_pool__what_was_seen__as_its_planners_take_it),
         SLOTS_TEST(extra__of_a_name_that_no_list_covers__is_read_alone),
         SLOTS_TEST(lists__forbidden__resources_are_read_one_by_one),
         SLOTS_TEST(read__refused__is_an_error_and_nothing_is_concluded),

@@ -385,7 +385,7 @@ static void list__no_such_kind__balancers_work_without_and_the_log_says_so_once(
                   may_be ? "list" AND_GONE AND_GONE AND_GONE : "list");
         s.f->now_ms += 10 * 60 * 1000;
         assert_int_equal(ensure(&s, 1, NULL), ERR_OK);
-        s.f->now_ms += 10 * 60 * 1000; /* now somebody has made the kind */
+        s.f->now_ms += 10 * 60 * 1000; /* now the kind is there */
         assert_int_equal(ensure(&s, 1, NULL), ERR_OK);
         same_text("requests", kube_fake_story(s.f), "list · list · create " KEY);
         const char *log = str_buf_text(&s.f->log);

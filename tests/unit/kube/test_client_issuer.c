@@ -176,7 +176,7 @@ static struct kube_config *account_of(struct world *w)
                                                      .clock = fake_api_clock(w->api)});
 }
 
-/* Missing: it is made; somebody else may be quicker.  The main identity asks, the account acts. */
+/* Missing: it is made; another client may be quicker.  The main identity asks, the account acts. */
 static void account__missing__made_and_spoken_for(void **state)
 {
     static const struct api_step steps[] = {

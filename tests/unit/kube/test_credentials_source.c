@@ -128,7 +128,7 @@ static int peek(struct bench *b, struct credentials_given *ret)
     return credentials_source_get(b->source, b->a, NULL, ret, &err);
 }
 
-/* Somebody must have looked again before `token` comes. */
+/* The source must have been read again before `token` comes. */
 static void until_token(struct bench *b, const char *token)
 {
     struct credentials_given given = {.token = ""};
@@ -201,7 +201,7 @@ static void source__v199_end__good_at_it_not_after(void **state)
     bench_stop(&b);
 }
 
-/* 30 s before its end another one is fetched; meanwhile the old one serves, and nobody
+/* 30 s before its end another one is fetched; meanwhile the old one serves, and no caller
  * starts a second fetch. */
 static void source__lead__old_one_serves_while_the_next_is_fetched(void **state)
 {

@@ -32,7 +32,7 @@ struct oddity {
     const char *why; /* what is said of it; NULL: it can be read */
 };
 
-/* All that nobody here asks for, at once. */
+/* All that is not asked for here, at once. */
 static struct oddity unwanted(struct arena *a)
 {
     const char *deep =

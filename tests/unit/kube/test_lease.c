@@ -229,7 +229,7 @@ static void lease_try__conflict__reads_and_renews(void **state)
     world_stop(&w);
 }
 
-/* Between reading and writing somebody else was faster: it is not ours, whatever we wanted. */
+/* Between reading and writing another client was faster: it is not ours, whatever we wanted. */
 static void lease_try__two_candidates__the_slower_one_does_not_lead(void **state)
 {
     START({.body = BODY("7", "")}, CONFLICT, {.body = BODY("8", "you")});

@@ -419,7 +419,7 @@ static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void
     struct raw_server *closed = raw_server_start_bytes("", 0);
     char server[64];
     (void)snprintf(server, sizeof server, "http://127.0.0.1:%d", raw_server_port(closed));
-    raw_server_stop(closed); /* a port on which nobody listens any more */
+    raw_server_stop(closed); /* a port without a listener */
     config->server = server;
     struct kube_store *store = kube_store_new(KUBE_NODE);
     struct kube_reflectors *r =

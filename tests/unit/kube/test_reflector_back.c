@@ -18,7 +18,7 @@
         .way = API_DROP                                                                            \
     }
 #define N_DROPS       12   /* after which each back-off is at its cap of 30 s and more */
-#define BACK_AGAIN_MS 6000 /* somebody looks every 5 s at most, and all ask within a second then */
+#define BACK_AGAIN_MS 6000 /* one looks every 5 s at most, and all ask within a second then */
 
 static bool both_synced(void *arg)
 {

@@ -178,7 +178,7 @@ static void reflector__v203_no_mark__never_synced_and_again(void **state)
     world_stop(w);
 }
 
-/* 173 with a streaming list: what went while nobody watched is deleted, unchanged objects are
+/* 173 with a streaming list: what went without a watch is deleted, unchanged objects are
  * not passed again. */
 static void reflector__v173_second_stream__differences_only(void **state)
 {

@@ -100,7 +100,7 @@ static void kube_store__changes__handlers_see_old_and_new(void **state)
     str_buf_done(&t.text);
 }
 
-/* 173: what vanished while nobody watched is deleted with its last known state. */
+/* 173: what vanished without a watch is deleted with its last known state. */
 static void kube_store_replace__v173_item_gone__deleted_with_last_state(void **state)
 {
     struct told t = {0};

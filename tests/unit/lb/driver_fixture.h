@@ -60,15 +60,16 @@ struct fixture {
     bool stubborn; /* … and even then */
     bool with_finalizers;
     bool shared;           /* one operation for all items of a stage */
-    const char *elsewhere; /* key that facts() finds to be somebody else's */
+    const char *elsewhere; /* key that facts() finds to be another program's */
     const char *invalid;   /* key that plan() refuses */
     bool only_from_memory; /* … as long as it has not looked afresh */
     const char *settled;   /* key that facts() settles */
-    const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
-    bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
+    const char *poison;    /* letter: shared operations that serve it are refused: reason unknown */
+    bool replaces;         /* what is "old/…" in the cloud goes before its replacement comes */
     const char
         *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
     bool asks;     /* … and the cloud is asked before whether it may be made again */
+    bool tidies;   /* the second stage does nothing else, and another one follows */
     bool moves;    /* what is "old/…" goes after its replacement has come, or makes room for it */
     size_t limit;  /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
@@ -397,6 +398,11 @@ static const struct lb_stage stages[] = {
     {.name = "main", .needed = main_needed, .observe = main_observe, .plan = main_plan},
     {.name = "second", .observe = second_observe, .plan = second_plan}};
 
+static const struct lb_stage tidying_stages[] = {
+    {.name = "main", .observe = main_observe, .plan = main_plan},
+    {.name = "second", .observe = second_observe, .plan = second_plan, .tidies = true},
+    {.name = "last", .observe = last_observe, .plan = last_plan, .tidies = true}};
+
 static size_t flow_finalizers(const struct lb_sync *s, const struct lb_item *item,
                               const char *const **ret_names)
 {
@@ -599,7 +605,7 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
 {
     const struct lb_flow flow = {.name = "fake",
                                  .facts = flow_facts,
-                                 .stages = stages,
+                                 .stages = f->tidies ? tidying_stages : stages,
                                  .n_stages = f->n_stages,
                                  .retreat = f->retreats != NULL ? &last_stage : NULL,
                                  .retreats = flow_retreats,

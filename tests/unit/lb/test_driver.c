@@ -389,7 +389,7 @@ static void reconcile__conflict__observed_and_planned_again(void **state)
     fixture_done(f);
 }
 
-/* Waits until the driver backs off on the fake clock, which nobody moves, and then
+/* Waits until the driver backs off on the fake clock, which stands still, and then
  * ends the sync. */
 struct ender {
     struct fixture *f;
@@ -593,6 +593,39 @@ static void serves__update_or_first_of_two_stages_or_old_host__not_told(void **s
     fixture_done(f);
 }
 
+/* A stage that tidies, whatever the verbs of its operations; Services that are not concerned wait
+ * for it just as long.  Once, however many such stages follow. */
+static void serves__a_stage_tidies__all_of_the_batch_are_told_before_it(void **state)
+{
+    struct fixture *f = fixture_new(*state, "EE");
+    f->with_serves = true;
+    f->tidies = true;
+    f->n_stages = 3;
+    str_append(&f->cloud, ";main/a;main/b;second/b;");
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_trace(f, "facts · observe main · plan main · report 0 · observe second · plan second · "
+                    "hold a · report 1 · do second/a · serves a · serves b · "
+                    "done second/a ok · observe last · plan last · report 0 · status a · status b");
+    assert_int_equal(f->results[0].serves, 1);
+    assert_int_equal(f->results[1].serves, 1);
+    fixture_done(f);
+}
+
+/* A Service that failed before is not reported as served; neither is one without work. */
+static void serves__a_stage_tidies__not_for_failed_ones_or_for_nothing(void **state)
+{
+    struct fixture *f = fixture_new(*state, "EE");
+    f->with_serves = true;
+    f->tidies = true;
+    f->n_stages = 3;
+    f->trouble[0] = (struct trouble){.where = "do main/a", .code = ERR_INVALID, .times = 1};
+    str_append(&f->cloud, ";second/b;");
+    assert_code(fixture_drive(f, false), TT_INVALID);
+    assert_int_equal(f->results[0].serves, 0);
+    assert_int_equal(f->results[1].serves, 0);
+    fixture_done(f);
+}
+
 /* Several Services: who is through has not failed because another one's time is over. */
 static void reconcile__stopped_while_one_is_through__that_one_is_done(void **state)
 {
@@ -650,6 +683,8 @@ UNIT_MAIN(driver)
         lb_test(serves__deletion_fails__told_all_the_same),
         lb_test(serves__nothing_is_left_or_it_failed__not_told),
         lb_test(serves__update_or_first_of_two_stages_or_old_host__not_told),
+        lb_test(serves__a_stage_tidies__all_of_the_batch_are_told_before_it),
+        lb_test(serves__a_stage_tidies__not_for_failed_ones_or_for_nothing),
         lb_test(reconcile__stopped_while_one_is_through__that_one_is_done),
     };
     return cmocka_run_group_tests_name("driver", tests, group_setup, NULL);

@@ -38,7 +38,7 @@ static void reconcile__replacement_refused__former_put_back_and_told(void **stat
         {ERR_QUOTA, 300000},          {ERR_IN_USE, 300000},
         {ERR_NOT_FOUND, 300000},      {ERR_TRANSIENT, 0},
         {ERR_THROTTLED, 7000},        {ERR_TRANSIENT, 0, 503},
-        {ERR_TRANSIENT, 300000, 400}, /* for a reason that nobody knows */
+        {ERR_TRANSIENT, 300000, 400}, /* for an unknown reason */
         {ERR_THROTTLED, 7000, 400},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -34,7 +34,7 @@ static void meant__is_a_slip_of_a_known_key_only(void **state)
         {OURS "Internal", OURS "internal"},
         {"service.beta.kubernetes.io/xinternal", OURS "internal"}, /* by the wider prefix */
         {OURS "tipe", OURS "type"},
-        {OURS "name", NULL}, /* somebody else's, however near */
+        {OURS "name", NULL}, /* another program's, however near */
         {OURS "listen.80", NULL},
         {OURS "anything", NULL},
         {"other.io/internl", NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mark_rules.c: of whom, and of which load balancer, a mark speaks. */
+/* test_mark_rules.c: of which Service, and of which load balancer, a mark speaks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

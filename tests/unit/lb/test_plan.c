@@ -66,9 +66,12 @@ static void lb_plan_seal__tail__what_nothing_but_tidying_waits_for(void **state)
          {2},
          true},
         {DROP(), {3}, true}, /* behind another tail */
+        {LB_OP(.verb = LB_CHANGE, .kind = "group", .name = "g", .why = "left", .tidies = true),
+         {2},
+         true},
         {DROP(), {0}, false},
         {KEEP(), {0}, false},
-        {CREATE(.sent_after = 5), {0}, false},
+        {CREATE(.sent_after = 6), {0}, false},
         {DROP(), {0}, true},
     };
     struct lb_plan p;
@@ -294,7 +297,7 @@ static void lb_plan_view__after__every_edge_also_of_barriers(void **state)
         lb_plan_after(&p, edges[i].op, edges[i].on);
     }
     assert_int_equal(lb_plan_seal(&p, &err), ERR_OK);
-    /* Number 7 names nobody, so a reader takes it for one that waits for all waves before. */
+    /* Number 7 names no operation, so a reader takes it for one that waits for all waves before. */
     static const char *const want[] = {"", "", "1 ", "1 3 ", "3 4 ", "4 5 ", "", "7 "};
     const struct tt_plan *v = lb_plan_view(&p);
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {

@@ -7,7 +7,6 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
-#include "tests/upstream/controller.h"
 
 #define F    LB_CLEANUP_FINALIZER
 #define BASE .size = sizeof(struct tt_service), .affinity_timeout_s = -1
@@ -91,7 +90,7 @@ static void svc_has_finalizer__row_35__exact_match(void **state)
         .name = "", .protocol = "TCP", .port = (n)                                                 \
     }
 
-static void svc_needs_update__pairs__vectors(void **state)
+static void svc_needs_update_in__pairs__vectors(void **state)
 {
     (void)state;
     const struct {
@@ -138,35 +137,38 @@ static void svc_needs_update__pairs__vectors(void **state)
         {0, LB(.deleted_us = 1), LB(), NULL},
         {0, LB(.internal_traffic_policy = "Local"), LB(), NULL},
     };
+    const struct svc_scope plain = {0};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const char *what = "untouched";
-        bool update = svc_needs_update(&rows[i].o, &rows[i].c, NULL, 0, &what);
+        bool update = svc_needs_update_in(&plain, &rows[i].o, &rows[i].c, &what);
         print_message("# row %d (%zu)\n", rows[i].row, i);
         assert_int_equal(update, rows[i].what != NULL);
         assert_string_equal(what != NULL ? what : "(none)",
                             rows[i].what != NULL ? rows[i].what : "(none)");
-        assert_int_equal(svc_needs_update(&rows[i].o, &rows[i].c, NULL, 0, NULL), update);
+        assert_int_equal(svc_needs_update_in(&plain, &rows[i].o, &rows[i].c, NULL), update);
     }
 }
 
-static void svc_needs_update__classes_of_ours__compared_like_plain_ones(void **state)
+static void svc_needs_update_in__classes_of_ours__compared_like_plain_ones(void **state)
 {
     (void)state;
-    static const char *const ours[] = {"class-a", "class-b"};
+    static const char *const classes[] = {"class-a", "class-b"};
+    const struct svc_scope ours = {.classes = classes, .n_classes = 2};
+    const struct svc_scope none = {0};
     struct tt_service plain = LB();
     struct tt_service a = LB(.lb_class = "class-a");
     struct tt_service a80 = LB(.lb_class = "class-a", PORTS(P(80)));
     struct tt_service b = LB(.lb_class = "class-b");
     struct tt_service foreign = LB(.lb_class = "x");
     const char *what;
-    assert_true(svc_needs_update(&a, &a80, ours, 2, &what));
+    assert_true(svc_needs_update_in(&ours, &a, &a80, &what));
     assert_string_equal(what, "spec.ports");
-    assert_true(svc_needs_update(&a, &b, ours, 2, &what));
+    assert_true(svc_needs_update_in(&ours, &a, &b, &what));
     assert_string_equal(what, "spec.loadBalancerClass");
-    assert_true(svc_needs_update(&plain, &a, ours, 2, NULL));
-    assert_true(svc_needs_update(&a, &foreign, ours, 2, NULL));
-    assert_false(svc_needs_update(&a, &a, ours, 2, NULL));
-    assert_false(svc_needs_update(&a, &a80, NULL, 0, NULL)); /* not ours: nothing concerns us */
+    assert_true(svc_needs_update_in(&ours, &plain, &a, NULL));
+    assert_true(svc_needs_update_in(&ours, &a, &foreign, NULL));
+    assert_false(svc_needs_update_in(&ours, &a, &a, NULL));
+    assert_false(svc_needs_update_in(&none, &a, &a80, NULL)); /* not ours: nothing concerns us */
 }
 
 /* gce-l4.md §11.16, and what a controller that ignores its own annotations must not miss. */
@@ -318,8 +320,8 @@ UNIT_MAIN(service_rules)
         lb_test(svc_wants_lb__type_and_class__only_without_class),
         lb_test(svc_needs_cleanup__finalizer_and_state__vectors),
         lb_test(svc_has_finalizer__row_35__exact_match),
-        lb_test(svc_needs_update__pairs__vectors),
-        lb_test(svc_needs_update__classes_of_ours__compared_like_plain_ones),
+        lb_test(svc_needs_update_in__pairs__vectors),
+        lb_test(svc_needs_update_in__classes_of_ours__compared_like_plain_ones),
         lb_test(svc_needs_update_in__own_annotations__vectors),
         lb_test(svc_needs_update_in__traffic_distribution__when_followed),
         lb_test(svc_traffic__types_and_policies__vectors),

@@ -8,7 +8,6 @@
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
 #include "tests/support/unit.h"
-#include "tests/upstream/controller.h"
 
 #define F LB_CLEANUP_FINALIZER
 
@@ -156,22 +155,27 @@ static void finalizer_patch_remove__lists__only_ours(void **state)
                 "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"c\",\"a\"]}}");
 }
 
-#define KV(...)                                                                                    \
-    (const struct tt_kv[]){__VA_ARGS__},                                                           \
-        sizeof((const struct tt_kv[]){__VA_ARGS__}) / sizeof(struct tt_kv)
-
-static void annotations_patch__maps__merge_patch(void **state)
+static void annotations_patch__wishes__only_these_keys_and_what_differs(void **state)
 {
     struct arena *a = *state;
-    assert_body(annotations_patch(a, NULL, 0, NULL, 0), "{}");
-    assert_body(annotations_patch(a, KV({"a", "1"}), KV({"a", "1"})), "{}");
-    assert_body(annotations_patch(a, KV({"a", "1"}), NULL, 0),
-                "{\"metadata\":{\"annotations\":null}}");
-    assert_body(annotations_patch(a, NULL, 0, KV({"a", ""}, {"b", "x\"y"})),
-                "{\"metadata\":{\"annotations\":{\"a\":\"\",\"b\":\"x\\\"y\"}}}");
-    assert_body(annotations_patch(a, KV({"a", "1"}, {"c", "3"}, {"d", "4"}),
-                                  KV({"b", "2"}, {"c", "5"}, {"d", "4"})),
-                "{\"metadata\":{\"annotations\":{\"a\":null,\"b\":\"2\",\"c\":\"5\"}}}");
+    static const struct tt_kv wish[] = {{"a", NULL}, {"b", "x\"y"}, {"c", ""}, {"d", "4"}};
+    static const struct {
+        const char *now[ARRAY_LEN(wish)];
+        bool drops_all;
+        const char *want;
+    } rows[] = {
+        {{NULL, "x\"y", "", "4"}, false, NULL},
+        {{NULL, "x\"y", "", "4"}, true, "{\"metadata\":{\"annotations\":{\"a\":null}}}"},
+        {{"1", "x\"y", "", "4"}, false, "{\"metadata\":{\"annotations\":{\"a\":null}}}"},
+        {{"1", NULL, NULL, "5"},
+         true,
+         "{\"metadata\":{\"annotations\":{\"a\":null,\"b\":\"x\\\"y\",\"c\":\"\",\"d\":\"4\"}}}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_body(annotations_patch(a, wish, rows[i].now, ARRAY_LEN(wish), rows[i].drops_all),
+                    rows[i].want);
+    }
+    assert_body(annotations_patch(a, NULL, NULL, 0, true), NULL);
 }
 
 static void patches_join__several__united(void **state)
@@ -234,7 +238,7 @@ UNIT_MAIN(status_rules)
         lb_test(status_normalise__ip_without_mode__vip),
         lb_test(finalizer_patch_add__lists__upstreams_bytes),
         lb_test(finalizer_patch_remove__lists__only_ours),
-        lb_test(annotations_patch__maps__merge_patch),
+        lb_test(annotations_patch__wishes__only_these_keys_and_what_differs),
         lb_test(condition_patch__condition__one_list_entry),
         lb_test(condition_patch_remove__type__directive_by_merge_key),
         lb_test(patches_join__several__united),

@@ -129,6 +129,52 @@ static void budget_refused__above_what_is_documented__falls_back_to_that(void **
     assert_true(b.bucket.per_second == 10.0);
 }
 
+/* An account with the documented limit is tried seldom: once, after a minute, after two, … */
+static void budget_refused__above_what_is_documented__stays_at_that_for_longer_each_time(
+    void **state)
+{
+    (void)state;
+    struct budget b;
+    int64_t waits_ms[3], now = 0;
+    budget_init(&b, &limit, 0);
+    for (int i = 0; i < 3; i++) {
+        while (b.bucket.per_second <= 12.0) {
+            now = take(&b, now);
+        }
+        budget_refused(&b, now, 0);
+        int64_t refused_ms = now;
+        while (b.bucket.per_second <= 10.0) {
+            now = take(&b, now);
+        }
+        waits_ms[i] = now - refused_ms;
+    }
+    assert_in_range(waits_ms[0], 60000, 62000);
+    assert_in_range(waits_ms[1], 120000, 122000);
+    assert_in_range(waits_ms[2], 240000, 242000);
+}
+
+static void budgets__less_than_half_is_left__are_short(void **state)
+{
+    (void)state;
+    static const struct budget_limit limits[] = {
+        {.api = "cloud", .kind = "reads", .per_second = 1, .burst = 4}};
+    struct clock *clock = clock_fake_new(5000, 0);
+    struct budgets *s = budgets_new(limits, 1, clock, NULL, NULL);
+    bool again;
+    assert_false(budgets_are_short(NULL, 0));
+    for (int i = 0; i < 3; i++) {
+        assert_false(budgets_are_short(s, 0));
+        (void)budgets_take(s, 0, false, &again);
+    }
+    assert_true(budgets_are_short(s, 0));
+    clock_fake_advance(clock, 1000);
+    assert_false(budgets_are_short(s, 0));
+    budgets_refused(s, 0, 3000); /* closed */
+    assert_true(budgets_are_short(s, 0));
+    budgets_free(s);
+    clock_fake_free(clock);
+}
+
 static void budget_take__background__leaves_a_quarter_and_books_nothing(void **state)
 {
     (void)state;
@@ -144,7 +190,7 @@ static void budget_take__background__leaves_a_quarter_and_books_nothing(void **s
     assert_true(again);
     assert_true(at > 0 && at <= 110);
     assert_true(b.bucket.tokens == tokens);
-    for (int i = 0; i < 10; i++) { /* what somebody waits for has the rest */
+    for (int i = 0; i < 10; i++) { /* what a user waits for has the rest */
         assert_int_equal(take(&b, 0), 0);
     }
     assert_int_equal(take(&b, 0), 100);
@@ -208,6 +254,9 @@ UNIT_MAIN(budget)
         cmocka_unit_test(budget_take__no_refusals_any_more__returns_to_the_documented_rate),
         cmocka_unit_test(budget_take__short_of_tokens__grows_beyond_what_is_documented),
         cmocka_unit_test(budget_refused__above_what_is_documented__falls_back_to_that),
+        cmocka_unit_test(
+            budget_refused__above_what_is_documented__stays_at_that_for_longer_each_time),
+        cmocka_unit_test(budgets__less_than_half_is_left__are_short),
         cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
         cmocka_unit_test(budgets__of_a_provider__report_what_changes),
     };

@@ -39,7 +39,7 @@ static void http_run__fan_out__connections_are_kept(void **state)
     test_server_stop(s);
 }
 
-/* Answers nobody until 8 requests are there: a client that asks one after the other would hang. */
+/* Answers none until 8 requests are there: a client that asks one after the other would hang. */
 struct barrier {
     struct http_req *waiting[8];
     int n;

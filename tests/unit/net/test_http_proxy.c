@@ -237,8 +237,8 @@ static void proxy__environment__asked_only_without_config(void **state)
     raw_server_stop(s);
 }
 
-/* Metadata services hand out tokens to whoever asks: no proxy may stand between,
- * whoever configured it. */
+/* Metadata services hand out tokens to every client: no proxy may stand between,
+ * however it is configured. */
 static void proxy__direct_request__goes_round_it(void **state)
 {
     (void)state;

@@ -413,7 +413,7 @@ static void limits__ten_thousand_connections__served(void **state)
     }
     print_message("# %ld bytes per idle connection\n", (own_rss_kib() - before) * 1024 / 9999);
     int a = client(&r, GET_OK); /* number 10,000 */
-    int b = client(&r, GET_OK); /* for whom another goes */
+    int b = client(&r, GET_OK); /* for which another goes */
     assert_true(receive(a, 4096) > 0);
     assert_true(receive(b, 4096) > 0);
     assert_int_equal(http_server_connections(r.server), 10000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_tls.c: whom we trust, who we are, and what happens when the files of it change. */
+/* test_http_tls.c: which peers we trust, who we are, and what happens when the files of it
+ * change. */
 #include "tests/unit/net/http_fixture.h"
 
 #include <pthread.h>

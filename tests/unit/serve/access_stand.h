@@ -87,7 +87,7 @@ enum shown {
     NO_CERT = 0,
     OURS,     /* alice, dev, of the client CA */
     MASTER,   /* of the client CA, system:masters */
-    FOREIGN,  /* of a CA that nobody knows */
+    FOREIGN,  /* of an unknown CA */
     PROXY,    /* front-proxy, of the proxy's CA */
     NO_PROXY, /* another name, of the proxy's CA */
     NAMELESS, /* of the client CA, without a common name */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stand.h: an HTTPS port as its flags describe it, with an access that does what a test says.
  *
- * Access here: /healthz, /livez and /readyz are everybody's.  "Authorization: Bearer good" may see
+ * Access here: /healthz, /livez and /readyz are open to all.  "Authorization: Bearer good" may see
  * everything (user "good"), "Bearer bad" is 401, "Bearer ask" is asked about: access_ask() says
  * what `asked` holds, after the test has let it go.  A client certificate may see everything, as
- * the user of its common name.  Everybody else is 403.  Pages: /healthz "ok"; /page and below:
+ * the user of its common name.  All others are 403.  Pages: /healthz "ok"; /page and below:
  * method, path, query and body; /big: 8 MiB; /wrong: status 500. */
 #ifndef TRIMTAB_TESTS_SERVE_STAND_H
 #define TRIMTAB_TESTS_SERVE_STAND_H

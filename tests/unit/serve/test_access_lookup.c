@@ -207,7 +207,7 @@ static void access__no_kubeconfig__open_paths_and_masters_only(void **state)
     assert_int_equal(status_of(&s, "/metrics", NULL, no_headers), 403);
     assert_int_equal(status_of(&s, "/metrics", ours, no_headers), 403);
     assert_int_equal(status_of(&s, "/metrics", master, no_headers), 0);
-    /* Nobody can say whose a token is: it is as good as none. */
+    /* The user of a token is unknown: it is as good as none. */
     assert_int_equal(status_of(&s, "/healthz", NULL, bearer), 0);
     assert_int_equal(fake_api_count(s.api), 0);
     assert_non_null(strstr(stand_log(&s), "No --authorization-kubeconfig"));

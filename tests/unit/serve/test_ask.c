@@ -92,7 +92,7 @@ static void ask__client_leaves__question_is_cancelled(void **state)
     stand_done(&s);
 }
 
-/* Clients that leave while their question still waits for a thread: nobody is asked. */
+/* Clients that leave while their question still waits for a thread: nothing is asked. */
 static void ask__client_leaves_the_queue__nobody_is_asked(void **state)
 {
     (void)state;

@@ -137,7 +137,7 @@ static void limits__ten_thousand_slow_clients__others_are_served(void **state)
         print_message("# %ld bytes per client that %s\n",
                       (own_rss_kib() - before) * 1024 / SERVE_MAX_CONNECTIONS,
                       rows[i] == SILENT ? "says nothing" : "began a handshake");
-        /* nobody may take what all of them could: 43 KiB each */
+        /* none may take what all of them could: 43 KiB each */
         assert_grown_less(before, 128 * 1024L);
         clock_fake_advance(s.clock, SERVE_HANDSHAKE_MS); /* now all of them go */
         assert_healthy(&s);

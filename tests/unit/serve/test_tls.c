@@ -274,7 +274,7 @@ static void tls__client_certificate__asked_and_seen(void **state)
         free(answer);
         tls_client_close(c);
     }
-    char *answer = tls_client_get(stand_port(&s), "/page", ""); /* without: served, as nobody */
+    char *answer = tls_client_get(stand_port(&s), "/page", ""); /* without: served, as anonymous */
     assert_int_equal(answer_status_of(answer), 403);
     free(answer);
     test_cert_done(&cert);

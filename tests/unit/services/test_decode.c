@@ -2,7 +2,6 @@
 /* test_decode.c: objects from JSON: what absent, null, false and several mean, and
  * what is refused. */
 #include "tests/unit/services/services_test.h"
-#include "tests/upstream/endpoints.h"
 
 /* Decodes, or fails with the message. */
 #define DECODE(a, kind, text)                                                                      \
@@ -58,7 +57,6 @@ static void decode__empty_objects__have_defaults(void **state)
     assert_string_equal(n->zone, "");
     assert_string_equal(n->cpu, "");
     assert_false(n->ready || n->control_plane || n->to_be_deleted);
-    assert_int_equal(DECODE(a, endpoints, "{}")->n_subsets, 0);
 }
 
 /* ---- Services -------------------------------------------------------------------------------- */
@@ -228,28 +226,9 @@ static void decode_node__zone_cpu_addresses_taints(void **state)
     assert_false(n->ready);
 }
 
-static void decode_endpoints__subsets(void **state)
-{
-    const struct ks_endpoints *e = DECODE(
-        *state, endpoints,
-        "{'subsets': [{'addresses': [{'ip': '10.0.0.1', 'nodeName': ''}], 'notReadyAddresses': "
-        "[{'ip': 'x', 'targetRef': {'uid': 'u'}}, {}], 'ports': [{'port': 80}]}, {}]}");
-    assert_int_equal(e->n_subsets, 2);
-    const struct ks_subset *s = &e->subsets[0];
-    assert_string_equal(s->ready[0].ip, "10.0.0.1");
-    assert_string_equal(s->ready[0].node_name, "");
-    assert_null(s->ready[0].ref);
-    assert_int_equal(s->n_not_ready, 2);
-    assert_null(s->not_ready[0].node_name);
-    assert_string_equal(s->not_ready[0].ref->uid, "u");
-    assert_string_equal(s->not_ready[1].ip, "");
-    assert_string_equal(s->ports[0].protocol, "TCP");
-    assert_int_equal(e->subsets[1].n_ports, 0);
-}
-
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-enum kind { SERVICE, SLICE, POD, NODE, ENDPOINTS };
+enum kind { SERVICE, SLICE, POD, NODE };
 
 static int decode_any(struct arena *a, enum kind kind, struct json_object *o, bool *ret_set,
                       struct err *err)
@@ -258,7 +237,6 @@ static int decode_any(struct arena *a, enum kind kind, struct json_object *o, bo
     const struct ks_slice *slice = NULL;
     const struct ks_pod *pod = NULL;
     const struct ks_node *node = NULL;
-    const struct ks_endpoints *endpoints = NULL;
     int rc = ERR_BUG;
     switch (kind) {
     case SERVICE:
@@ -273,11 +251,8 @@ static int decode_any(struct arena *a, enum kind kind, struct json_object *o, bo
     case NODE:
         rc = ks_node_decode(a, o, "items[3]", &node, err);
         break;
-    case ENDPOINTS:
-        rc = ks_endpoints_decode(a, o, "items[3]", &endpoints, err);
-        break;
     }
-    *ret_set = service != NULL || slice != NULL || pod != NULL || node != NULL || endpoints != NULL;
+    *ret_set = service != NULL || slice != NULL || pod != NULL || node != NULL;
     return rc;
 }
 
@@ -317,7 +292,6 @@ static const struct {
     {POD, "{'status': {'podIPs': ['10.0.0.1']}}", "items[3].status.podIPs[0]"},
     {NODE, "{'spec': {'taints': 'x'}}", "items[3].spec.taints"},
     {NODE, "{'status': {'addresses': [[]]}}", "items[3].status.addresses[0]"},
-    {ENDPOINTS, "{'subsets': [{'addresses': [{'ip': 1}]}]}", "items[3].subsets[0].addresses[0].ip"},
 };
 
 static void decode__broken_objects__are_refused_with_the_path(void **state)
@@ -385,7 +359,6 @@ UNIT_MAIN(decode)
         services_test(decode_slice__endpoints__with_all_members),
         services_test(decode_pod__ports__of_containers_then_of_sidecars),
         services_test(decode_node__zone_cpu_addresses_taints),
-        services_test(decode_endpoints__subsets),
         services_test(decode__broken_objects__are_refused_with_the_path),
         services_test(decode__lists__up_to_their_cap),
     };

@@ -95,12 +95,11 @@ static const char *lists_text(struct arena *a, const struct ks_port *p)
 static const struct ks_port *only_port(struct arena *a, const struct ks_node_config *config,
                                        const char *spec, const char *endpoints)
 {
-    size_t n;
     const struct ks_slice *slice = slice_of(a, "s-1", "s", endpoints);
-    const struct ks_port *ports =
-        ks_world_service(a, config, service_of(a, "s", spec), &slice, 1, &n);
-    assert_int_equal(n, 1);
-    return ports;
+    const struct ks_service *service = service_of(a, "s", spec);
+    const struct ks_world *w = ks_world_make(a, config, &service, 1, &slice, 1);
+    assert_int_equal(w->n_ports, 1);
+    return w->ports;
 }
 
 static void lists__rows(void **state)

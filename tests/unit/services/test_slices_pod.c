@@ -3,7 +3,6 @@
 #include "tests/unit/services/slices_test.h"
 
 #include "common/services/slices/pod.h"
-#include "tests/upstream/pod_change.h"
 
 static const struct ks_pod *one_pod(struct arena *a, const char *text)
 {
@@ -180,116 +179,6 @@ static void service_selects__labels__all_of_selector(void **state)
     }
 }
 
-/* ---- changes --------------------------------------------------------------------------------- */
-
-static const struct ks_pod *changed_pod(struct arena *a, const char *members)
-{
-    const struct ks_pod *pod = NULL;
-    struct err err = ERR_INIT;
-    if (members == NULL) {
-        return NULL;
-    }
-    if (ks_pod_decode(a, tree_of(a, members), "", &pod, &err) != ERR_OK) {
-        fail_msg("%s: %s", members, err.message);
-    }
-    return pod;
-}
-
-#define POD(meta, spec, status)                                                                    \
-    "{'metadata': {'namespace': 'ns', 'name': 'p', " meta "}, 'spec': {" spec                      \
-    "}, 'status': {" status "}}"
-#define READY   "'conditions': [{'type': 'Ready', 'status': 'True'}]"
-#define UNREADY "'conditions': [{'type': 'Ready', 'status': 'False'}]"
-
-static void pod_changed__pairs__what_counts(void **state)
-{
-    static const struct {
-        const char *before, *after;
-        const char *want; /* "": nothing; else "pod", "labels", "both" */
-    } rows[] = {
-        {NULL, POD("'resourceVersion': '1'", "", ""), "pod"},
-        {POD("'resourceVersion': '1'", "", ""), NULL, "pod"},
-        {NULL, NULL, ""},
-        /* Same version: nothing, whatever else differs. */
-        {POD("'resourceVersion': '1'", "", READY), POD("'resourceVersion': '1'", "", UNREADY), ""},
-        {POD("'resourceVersion': '1'", "", READY), POD("'resourceVersion': '2'", "", UNREADY),
-         "pod"},
-        {POD("'resourceVersion': '1'", "", READY), POD("'resourceVersion': '2'", "", ""), "pod"},
-        {POD("'resourceVersion': '1'", "", ""),
-         POD("'resourceVersion': '2', 'deletionTimestamp': '2026-01-01T00:00:00Z'", "", ""), "pod"},
-        /* Terminating before and after, with the same time: by value nothing changed. */
-        {POD("'resourceVersion': '1', 'deletionTimestamp': '2026-01-01T00:00:00Z'", "", ""),
-         POD("'resourceVersion': '2', 'deletionTimestamp': '2026-01-01T00:00:00Z'", "", ""), ""},
-        {POD("'resourceVersion': '1'", "", "'podIPs': [{'ip': '10.0.0.1'}]"),
-         POD("'resourceVersion': '2'", "", "'podIPs': [{'ip': '10.0.0.2'}]"), "pod"},
-        {POD("'resourceVersion': '1'", "", "'podIPs': [{'ip': 'fd00::1'}, {'ip': '10.0.0.1'}]"),
-         POD("'resourceVersion': '2'", "", "'podIPs': [{'ip': '10.0.0.1'}, {'ip': 'fd00::1'}]"),
-         "pod"},
-        /* Phase, node and podIP do not count. */
-        {POD("'resourceVersion': '1'", "", "'phase': 'Pending'"),
-         POD("'resourceVersion': '2'", "'nodeName': 'n'", "'phase': 'Failed', 'podIP': '10.0.0.9'"),
-         ""},
-        {POD("'resourceVersion': '1', 'labels': {'a': '1'}", "", ""),
-         POD("'resourceVersion': '2', 'labels': {'a': '2'}", "", ""), "labels"},
-        {POD("'resourceVersion': '1', 'labels': {'a': '1'}", "", ""),
-         POD("'resourceVersion': '2', 'labels': {'a': '1'}", "'hostname': 'h'", ""), "labels"},
-        {POD("'resourceVersion': '1', 'labels': {'a': '1'}", "'subdomain': 's'", ""),
-         POD("'resourceVersion': '2', 'labels': {'a': '1'}", "", READY), "both"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct ks_pod_change c;
-        const char *got = "";
-        if (ks_pod_changed(changed_pod(*state, rows[i].before), changed_pod(*state, rows[i].after),
-                           &c)) {
-            got = !c.has_old_labels ? "pod" : c.pod_changed ? "both" : "labels";
-            assert_string_equal(c.ns, "ns");
-        }
-        if (!str_eq(got, rows[i].want)) {
-            fail_msg("row %zu: got \"%s\", want \"%s\"", i, got, rows[i].want);
-        }
-    }
-}
-
-static void pod_change_services__selectors__union_or_difference(void **state)
-{
-    const char *const services[] = {
-        "{'metadata': {'namespace': 'ns', 'name': 'old'}, 'spec': {'selector': {'a': '1'}}}",
-        "{'metadata': {'namespace': 'ns', 'name': 'new'}, 'spec': {'selector': {'a': '2'}}}",
-        "{'metadata': {'namespace': 'ns', 'name': 'all'}, 'spec': {'selector': {}}}",
-        "{'metadata': {'namespace': 'ns', 'name': 'none'}, 'spec': {}}",
-        "{'metadata': {'namespace': 'other', 'name': 'far'}, 'spec': {'selector': {}}}",
-    };
-    const struct ks_service *list[ARRAY_LEN(services)];
-    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
-        list[i] = service_of(*state, services[i]);
-    }
-    const struct json_kv one = {"a", "1"}, two = {"a", "2"};
-    const struct {
-        bool has_old, pod_changed;
-        const char *want;
-    } rows[] = {
-        {false, false, "new all "}, {true, true, "old new all "}, {true, false, "old new "}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct ks_pod_change c = {.ns = "ns",
-                                        .labels = &two,
-                                        .n_labels = 1,
-                                        .has_labels = true,
-                                        .old_labels = &one,
-                                        .n_old_labels = 1,
-                                        .has_old_labels = rows[i].has_old,
-                                        .pod_changed = rows[i].pod_changed};
-        size_t n = 0;
-        const struct ks_service *const *got =
-            ks_pod_change_services(*state, &c, list, ARRAY_LEN(list), &n);
-        struct str_buf b = STR_BUF_INIT;
-        for (size_t k = 0; k < n; k++) {
-            str_appendf(&b, "%s ", got[k]->meta.name);
-        }
-        assert_string_equal(str_buf_text(&b), rows[i].want);
-        str_buf_done(&b);
-    }
-}
-
 UNIT_MAIN(slices_pod)
 {
     const struct CMUnitTest tests[] = {
@@ -299,8 +188,6 @@ UNIT_MAIN(slices_pod)
         slices_test(pod_endpoint__members__present_or_not),
         slices_test(pod_ports__target__number_or_name),
         slices_test(service_selects__labels__all_of_selector),
-        slices_test(pod_changed__pairs__what_counts),
-        slices_test(pod_change_services__selectors__union_or_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void explain__services__why(void **state)
          "no endpoint is ready, so there is nothing to hint"},
         {AUTO, "", TWO, GOOD, "hinted", "zone-a 67% 1n 2r 2h kept, zone-b 33% 1n 1r 1h kept",
          "every node sends to the endpoints that are hinted for its zone"},
-        /* Hints are obeyed whoever wrote them; an absent condition is ready. */
+        /* Hints are obeyed whatever wrote them; an absent condition is ready. */
         {"", "", TWO, "s: ?/zone-a>zone-a r/zone-a>zone-b", "hinted",
          "zone-a 67% 1n 2r 1h kept, zone-b 33% 1n 0r 1h kept",
          "every node sends to the endpoints that are hinted for its zone"},

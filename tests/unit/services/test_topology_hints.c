@@ -2,7 +2,6 @@
 /* test_topology_hints.c: hints in slices, by zone shares and by spec.trafficDistribution; each
  * safeguard with its event. */
 #include "tests/unit/services/slices_test.h"
-#include "tests/upstream/overloaded.h"
 
 #define OFF(text) "Warning TopologyAwareHintsDisabled " text ", addressType: IPv4"
 #define ON                                                                                         \
@@ -81,8 +80,7 @@ static void hints__shares__proportional(void **state)
 }
 
 /* Zone-a may keep what is less than half an endpoint too many: zone-b gets no hint although hints
- * are on, kube-proxy uses all endpoints there, and the Service counts as overloaded at
- * each change of nodes. */
+ * are on, and kube-proxy uses all endpoints there. */
 static void hints__small_surplus__zone_without_hint(void **state)
 {
     static const struct row rows[] = {
@@ -92,10 +90,6 @@ static void hints__small_surplus__zone_without_hint(void **state)
          ON, false, true},
     };
     run_rows(*state, rows, ARRAY_LEN(rows));
-    const struct node_list nodes = nodes_of(*state, rows[0].nodes);
-    const struct ks_zone_shares shares = ks_zone_shares(*state, nodes.items, nodes.n);
-    const struct ks_zone_count counts[] = {{"zone-a", 4}, {"zone-b", 0}, {"zone-c", 1}};
-    assert_true(ks_overloaded(&shares, &(struct ks_zone_counts){.zones = counts, .n = 3}));
 }
 
 static void hints__unchanged_slices__hysteresis(void **state)

@@ -3,7 +3,6 @@
 #include "tests/unit/services/slices_test.h"
 
 #include "common/services/topology/quantity.h"
-#include "tests/upstream/overloaded.h"
 
 static void quantity__forms__milli_rounded_up(void **state)
 {
@@ -267,40 +266,6 @@ static void give_receive__many_zones__no_square(void **state)
     assert_int_equal(sum, 0);
 }
 
-static void overloaded__counts__ceil_of_share(void **state)
-{
-    static const struct {
-        const char *nodes;
-        int64_t a, b, x; /* hints of zone-a, zone-b, zone-x; below 0: the zone is not counted */
-        bool want;
-    } rows[] = {
-        {"a1 zone-a 1; b1 zone-b 1", -1, -1, -1, false},
-        {"a1 zone-a 1; a2 zone-a 1", 3, 3, -1, true}, /* no shares */
-        {"a1 zone-a 1; b1 zone-b 1", 3, 3, -1, false},
-        {"a1 zone-a 1; b1 zone-b 1", 5, 4, -1, false}, /* 9 · 0.5 / 1.2 = 3.75 */
-        {"a1 zone-a 1; b1 zone-b 1", 6, 3, -1, true},
-        {"a1 zone-a 1; b1 zone-b 1", 6, -1, -1, true},
-        {"a1 zone-a 1; b1 zone-b 1", 4, 4, 9,
-         true}, /* hints for an unknown zone count in the sum */
-        {"a1 zone-a 1; b1 zone-b 1", 4, 4, 1, false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct node_list list = nodes_of(*state, rows[i].nodes);
-        const struct ks_zone_shares s = ks_zone_shares(*state, list.items, list.n);
-        struct ks_zone_count counts[3];
-        size_t n = 0;
-        const struct ks_zone_count all[] = {
-            {"zone-a", rows[i].a}, {"zone-b", rows[i].b}, {"zone-x", rows[i].x}};
-        for (size_t k = 0; k < 3; k++) {
-            if (all[k].hints >= 0) {
-                counts[n++] = all[k];
-            }
-        }
-        const struct ks_zone_counts have = {.zones = counts, .n = n};
-        assert_int_equal(ks_overloaded(&s, &have), rows[i].want);
-    }
-}
-
 UNIT_MAIN(topology_shares)
 {
     const struct CMUnitTest tests[] = {
@@ -311,7 +276,6 @@ UNIT_MAIN(topology_shares)
         slices_test(allocate__any_cluster__sums_hold),
         slices_test(give_receive__counts__greatest_exchange),
         slices_test(give_receive__many_zones__no_square),
-        slices_test(overloaded__counts__ceil_of_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void nodes__with_both_families__have_two_addresses(void **state)
     fixture_stop(f);
 }
 
-/* A number's address that somebody has goes to nobody else. */
+/* A number's address that is in use goes to no other. */
 static void nodes__on_addresses_that_are_taken__move_on(void **state)
 {
     (void)state;

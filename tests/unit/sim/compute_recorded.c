@@ -196,7 +196,7 @@ static struct json_object *body_of(struct json_object *recorded)
     return body;
 }
 
-/* As the controllers do: whoever wants a given external address holds it until the rule has it. */
+/* As the controllers do: a given external address is held until the rule has it. */
 static bool hold(struct fixture *f, const char *region, struct json_object *body)
 {
     const char *ip = json_str(body, "IPAddress");

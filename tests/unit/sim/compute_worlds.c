@@ -97,7 +97,7 @@ static void world__project__is_that_of_its_resources(void **state)
                  "k8s-ig--1aad008872845890/listInstances",
                  "{\"instanceState\":\"ALL\"}");
     assert_int_equal(json_len(json_member(f->answer, "items")), 2);
-    /* A loaded target pool that somebody uses is in use. */
+    /* A loaded target pool that a rule uses is in use. */
     int status = fixture_call(f, "DELETE",
                               "/compute/v1/projects/p1/regions/us-central1/targetPools/"
                               "a0b5998bb2d2b4f99b4d820e12233c70",

@@ -119,6 +119,7 @@ struct rig {
     char told[300]; /* the last news */
     unsigned n_told;
     unsigned n_counted;
+    unsigned n_answers;
 };
 
 static void tell(void *arg, const struct local_news *news)
@@ -138,6 +139,10 @@ static void count(void *arg, const char *counter, const char *first, const char 
 {
     (void)second;
     assert_string_equal(counter, "local_announcements_total");
+    if (str_eq(first, "answer")) {
+        ((struct rig *)arg)->n_answers += n;
+        return;
+    }
     assert_string_equal(first, "arp");
     ((struct rig *)arg)->n_counted += n;
 }
@@ -224,6 +229,71 @@ static void turns__new_address__probed_then_announced(void **state)
     assert_int_equal(announced(&r, "192.0.2.51"), 6);
     assert_int_equal(r.n_counted, 12);
     assert_int_equal(r.n_told, 0);
+    rig_done(&r);
+}
+
+static bool answers(struct rig *r, const char *text)
+{
+    struct ip_addr a = addr(text);
+    unsigned before = fake_kernel_answered(r->kernel);
+
+    fake_kernel_ask(r->kernel, &a);
+    (void)local_director_turn(r->director);
+    return fake_kernel_answered(r->kernel) > before;
+}
+
+/* F12: by what the kernel makes of arp_ignore. */
+static void turns__arp_ignore__answered_in_place_of_the_kernel(void **state)
+{
+    static const struct {
+        int64_t all, own;
+        bool ours;
+    } rows[] = {{0, 0, false}, {1, 0, true},  {0, 1, true},  {2, 1, true}, {3, 0, true},
+                {8, 0, true},  {0, 4, false}, {1, 5, false}, {0, 9, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig r;
+        rig_init(&r);
+        fake_kernel_sysctl(r.kernel, "net.ipv4.conf.all.arp_ignore", rows[i].all);
+        fake_kernel_sysctl(r.kernel, "net.ipv4.conf.eth0.arp_ignore", rows[i].own);
+        order(&r, "192.0.2.50", false);
+        pass(&r, 100);
+        assert_int_equal(answers(&r, "192.0.2.50"), rows[i].ours);
+        assert_int_equal(r.n_answers, rows[i].ours);
+        rig_done(&r);
+    }
+}
+
+static void turns__arp_ignore__which_addresses_and_for_how_long(void **state)
+{
+    struct rig r;
+    struct ip_addr a = addr("192.0.2.50");
+    struct ip_addr taken = addr("192.0.2.52");
+
+    (void)state;
+    rig_init(&r);
+    fake_kernel_sysctl(r.kernel, "net.ipv4.conf.eth0.arp_ignore", 1);
+    fake_kernel_neighbour(r.kernel, &taken, other_mac);
+    assert_false(answers(&r, "192.0.2.50"));
+    order(&r, "192.0.2.50", false);
+    order(&r, "192.0.2.51", true);
+    order(&r, "192.0.2.52", true);
+    pass(&r, 100);
+    assert_true(answers(&r, "192.0.2.50"));
+    assert_false(answers(&r, "192.0.2.51")); /* it is probed */
+    assert_false(answers(&r, "192.0.2.99"));
+    pass(&r, 1000);
+    assert_true(answers(&r, "192.0.2.51"));
+    assert_false(answers(&r, "192.0.2.52")); /* another host has it */
+    fake_kernel_sysctl(r.kernel, "net.ipv4.conf.eth0.arp_ignore", 0);
+    pass(&r, 10000);
+    assert_false(answers(&r, "192.0.2.50")); /* the kernel does */
+    fake_kernel_sysctl(r.kernel, "net.ipv4.conf.eth0.arp_ignore", 2);
+    pass(&r, 10000);
+    assert_true(answers(&r, "192.0.2.50"));
+    local_director_withdraw(r.director, &a);
+    assert_false(answers(&r, "192.0.2.50"));
     rig_done(&r);
 }
 
@@ -340,6 +410,8 @@ UNIT_MAIN(announce)
         cmocka_unit_test(schedule__thread_late__skips_what_it_missed),
         cmocka_unit_test(pace__second_full__waits_for_the_next),
         cmocka_unit_test(turns__new_address__probed_then_announced),
+        cmocka_unit_test(turns__arp_ignore__answered_in_place_of_the_kernel),
+        cmocka_unit_test(turns__arp_ignore__which_addresses_and_for_how_long),
         cmocka_unit_test(turns__withdrawn__no_more),
         cmocka_unit_test(turns__address_of_another_host__told_and_not_announced),
         cmocka_unit_test(turns__link_down_and_up__announced_again),

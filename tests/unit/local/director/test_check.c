@@ -339,7 +339,7 @@ static void turns__tcp__down_and_up(void **state)
     rig_init(&r);
     struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
     local_director_check(r.director, "demo/web", &item, 1);
-    hear(&r, 2, NULL); /* nobody listens yet */
+    hear(&r, 2, NULL); /* no listener yet */
     assert_false(is_down(&r, "k"));
     hear(&r, 1, NULL);
     assert_true(is_down(&r, "k"));

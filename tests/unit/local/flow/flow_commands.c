@@ -29,7 +29,7 @@ static void foreign(struct flow_kit *k, char **w, size_t n)
         (void)k->real_ops.nft_remove(k->kernel, "trimtab", &err); /* a fault may hit it, too */
     } else if (str_eq(what, "ipvs")) {
         flow_world_clear_ipvs(k);
-    } else if (str_eq(what, "bump")) { /* without a table nobody can */
+    } else if (str_eq(what, "bump")) { /* without a table none can */
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &others, 1, &err);
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &undo, 1, &err);
     } else {
@@ -152,6 +152,10 @@ static bool look_command(struct flow_kit *k, char **w, size_t n)
 
     if (str_eq(w[0], "state")) {
         str_append(&k->out, flow_kit_state(k));
+    } else if (str_eq(w[0], "settles")) { /* "no": the kernel refuses from now on */
+        bool no = n > 1 && str_eq(w[1], "no");
+        str_appendf(&k->out, "settles(%u) ",
+                    fake_kernel_settles(k->kernel, no ? ERR_INVALID : ERR_OK));
     } else if (str_eq(w[0], "writes")) {
         str_appendf(&k->out, "writes(%u) ", k->writes);
         k->writes = 0;

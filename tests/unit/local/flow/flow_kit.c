@@ -35,8 +35,7 @@ static void event(struct tt_host_ctx *ctx, const struct tt_service *service, uin
 static void metric_add(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
                        uint32_t n, double value)
 {
-    (void)labels;
-    (void)n;
+    flow_others_added(kit(ctx), name, labels, n, value);
     kit(ctx)->n_drift += str_eq(name, "local_drift_total") ? (unsigned)value : 0;
 }
 
@@ -286,7 +285,7 @@ static int count_ipvs(struct local_kernel *k, const struct local_ipvs_change *ch
     return current->real_ops.ipvs_change(k, changes, n, codes, err);
 }
 
-/* I3: nobody hears of an address that is not this machine's. */
+/* I3: no neighbour hears of an address that is not this machine's. */
 static int check_announce(struct local_kernel *k, const struct local_link *link,
                           const struct ip_addr *addrs, size_t n, struct err *err)
 {
@@ -438,7 +437,7 @@ void flow_kit_end(struct flow_kit *k)
 }
 
 /* Time stands still while a script settles: without a word of it in the script, what
- * nobody has goes at once. */
+ * has no owner goes at once. */
 static const char *config_text(struct flow_kit *k)
 {
     const char *lines = str_replace(k->a, k->config, "|", "\n");

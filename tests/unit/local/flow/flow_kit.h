@@ -32,8 +32,8 @@
  *   cleanup KEY       one that "left" told of is deleted;  sweep: "left", and all that it tells of
  *                     are deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
- *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other
- *                                        table; flush: all of it; ipvs: all
+ *   foreign guard|open|slots|bump KEY…   another program takes elements away, or changes some
+ *                                        other table; flush: all of it; ipvs: all
  *                     virtual services;  stranger: they add the guard of 10.0.0.7;
  *                     instance IP: another instance holds the address
  *   director [report]  before the first sync: there is a director's thread, whose turns are made by
@@ -136,11 +136,11 @@ struct flow_kit {
     uint64_t requests;  /* of the kernel, all APIs, at the last look */
     uint32_t changes;   /* of all plans since the last look */
     bool moved;         /* a status or the set of Services changed in the last sync */
-    unsigned killed_at; /* step of the kernel; 0: it lives.  Nobody hears results after it */
+    unsigned killed_at; /* step of the kernel; 0: it lives.  No results are seen after it */
     unsigned failures;
     int unchecked; /* times to hold the invariants against the kernel: something was written */
     bool watching, broken; /* an invariant, told in `out` */
-    bool flushed; /* others took the table: nobody knows any more which virtual services are ours */
+    bool flushed; /* others took the table: it is unknown which virtual services are ours */
     struct kit_reals reals;
     int64_t drain_ms; /* so long a destination may have connections before it goes */
     struct str_buf order, out;
@@ -180,6 +180,8 @@ bool flow_others_command(struct flow_kit *k, char **w, size_t n);
 /* The host's service_again(): notes it in k->asked. */
 void flow_others_again(struct tt_host_ctx *ctx, const char *ns, const char *name, int64_t after_ms);
 bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
+void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv *labels, uint32_t n,
+                       double more);
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);
 void flow_others_log(struct flow_kit *k, const char *message);

@@ -55,6 +55,22 @@ void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan)
     }
 }
 
+void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv *labels, uint32_t n,
+                       double more)
+{
+    _cleanup_(str_buf_done) struct str_buf key = STR_BUF_INIT;
+
+    if (!str_has_prefix(name, "local_service_")) {
+        return;
+    }
+    str_append(&key, name);
+    for (uint32_t i = 0; i < n; i++) {
+        str_appendf(&key, " %s", labels[i].value);
+    }
+    const char *was = map_get(k->figures, str_buf_text(&key));
+    flow_others_figure(k, name, labels, n, more + (was == NULL ? 0 : strtod(was, NULL)));
+}
+
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value)
 {
@@ -99,6 +115,16 @@ static bool figure_command(struct flow_kit *k, char **w, size_t n)
     } else if (str_eq(w[0], "figures") && n > 1) {
         struct showing s = {k, w[1]};
         map_each(k->figures, show_figure, &s);
+    } else if (str_eq(w[0], "stats")) {
+        ((struct local_provider *)k->p)->service_stats = true;
+    } else if (str_eq(w[0], "traffic") && n > 5) { /* ADDRESS PORT CONNECTIONS IN OUT */
+        struct local_ipvs_traffic t = {
+            .id = {.protocol = LOCAL_TCP, .port = (uint16_t)strtoul(w[2], NULL, 10)},
+            .connections = strtoull(w[3], NULL, 10),
+            .in_bytes = strtoull(w[4], NULL, 10),
+            .out_bytes = strtoull(w[5], NULL, 10)};
+        assert_true(ip_parse(w[1], &t.id.vip));
+        fake_kernel_traffic(k->kernel, &t);
     } else if (str_eq(w[0], "neighbour") && n > 2) {
         const uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)strtoul(w[2], NULL, 10)};
         struct ip_addr addr;

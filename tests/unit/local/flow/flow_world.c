@@ -305,7 +305,8 @@ static void check_address(void *arg, const struct local_mirror_vip *v)
     }
     for (size_t i = 0; i < v->n_fronts; i++) {
         size_t n = count_slots(&v->fronts[i]);
-        r->n_shown += n + v->fronts[i].n_open + v->fronts[i].n_also + v->fronts[i].all;
+        r->n_shown +=
+            n + v->fronts[i].other_m + v->fronts[i].n_open + v->fronts[i].n_also + v->fronts[i].all;
         if (local_front_is_open(&v->fronts[i]) && n == 0 &&
             !local_ipvs_some_weight(&v->fronts[i].ipvs)) {
             flow_world_broken(r->k, "I2", &v->vip.addr);
@@ -330,7 +331,7 @@ void flow_world_check(void *kit, struct local_kernel *kernel)
     local_mirror_each(r.m, check_address, &r);
     flow_world_check_ipvs(k, r.m);
     if (r.n_shown != r.n_elements && !k->broken) {
-        str_append(&k->out, "A FRONTEND IS IN TWO MAPS ");
+        str_append(&k->out, "A FRONTEND IS IN THREE MAPS ");
         k->broken = true;
     }
     local_mirror_free(r.m);

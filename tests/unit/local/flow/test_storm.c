@@ -128,7 +128,7 @@ static const char *strays(struct flow_kit *k)
                 found = found || str_eq(addrs[j], addr);
             }
         }
-        /* After a flush nobody knows whose a virtual service is: it is left alone, neither
+        /* After a flush the owner of a virtual service is unknown: it is left alone, neither
          * held nor open. */
         bool unknown = k->flushed && str_has_prefix(at + strlen(addr), "[not guarded] ") &&
                        strstr(arena_strndup(k->a, at, strcspn(at, ";")), " held") == NULL;

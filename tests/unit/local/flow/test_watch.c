@@ -173,7 +173,8 @@ static const struct row {
      "net.ipv4.ip_forward 0; pass 2000; pass 600000; sysctl net.ipv4.conf.all.arp_ignore 0; "
      "sysctl net.ipv4.ip_forward 1; pass 600000; sysctl net.ipv4.ip_forward 0; pass 600000",
      "log(net.ipv4.conf.all.arp_ignore is 1: the kernel does not answer ARP for addresses that are "
-     "held (sysctl -w net.ipv4.conf.all.arp_ignore=0)) log(net.ipv4.ip_forward is 0: this machine "
+     "held, trimtab does while it runs (sysctl -w net.ipv4.conf.all.arp_ignore=0)) "
+     "log(net.ipv4.ip_forward is 0: this machine "
      "forwards nothing (sysctl -w net.ipv4.ip_forward=1)) log(net.ipv4.ip_forward is 0: this "
      "machine forwards nothing (sysctl -w net.ipv4.ip_forward=1)) "},
     {"F12 sysctls of one link",
@@ -182,7 +183,16 @@ static const struct row {
      "net.ipv4.conf.eth0.arp_ignore 0; pass 600000",
      "log(net.ipv4.conf.eth0.arp_ignore is 2: the kernel does not answer ARP for addresses that "
      "are "
-     "held (sysctl -w net.ipv4.conf.eth0.arp_ignore=0)) "},
+     "held, trimtab does while it runs (sysctl -w net.ipv4.conf.eth0.arp_ignore=0)) "},
+    {"redirects, where clients and targets are on one network",
+     "director; svc d/a; idle; sysctl net.ipv4.conf.eth0.send_redirects 1; pass 10; sysctl "
+     "net.ipv4.conf.eth0.send_redirects 0; pass 600000",
+     "log(net.ipv4.conf.eth0.send_redirects is 1: clients on the network of their targets are told "
+     "to send past this machine (sysctl -w net.ipv4.conf.eth0.send_redirects=0)) "},
+    {"… not with ipvs-dr, which rewrites nothing",
+     "pool [10.0.0.0/29], mode: ipvs-dr; director; svc d/a; idle; sysctl "
+     "net.ipv4.conf.eth0.send_redirects 1; pass 10",
+     ""},
     {"F10 connection tracking is full",
      "director; svc d/a; idle; sysctl net.netfilter.nf_conntrack_max 100000; sysctl "
      "net.netfilter.nf_conntrack_count 50000; pass 11000; figures local_conntrack_ratio; sysctl "
@@ -203,6 +213,22 @@ static const struct row {
      "figures local_holds",
      "draining=2 ejected=0 idle=0 up=2 announced=2 exported=0 offered=0 quiet=0 announced=0 "
      "exported=0 offered=2 quiet=0 "},
+    {"traffic of Services in ipvs modes",
+     "director; svc d/a mode=ipvs-fullnat ports=80/TCP/30080,81/TCP/30081; svc d/b; idle; stats; "
+     "traffic 10.0.0.0 80 3 300 900; traffic 10.0.0.0 81 1 50 60; pass 11000; figures "
+     "local_service_bytes_total; figures local_service_connections_total; traffic 10.0.0.0 80 5 "
+     "400 1000; pass 10000; figures local_service_bytes_total; figures "
+     "local_service_connections_total",
+     "d a in=350 d a out=960 d a=4 d a in=450 d a out=1060 d a=6 "},
+    {"… a virtual service that was made anew counts from 0",
+     "director; svc d/a mode=ipvs-fullnat; idle; stats; traffic 10.0.0.0 80 3 300 900; pass 11000; "
+     "traffic 10.0.0.0 80 1 10 20; pass 10000; figures local_service_bytes_total; figures "
+     "local_service_connections_total",
+     "d a in=310 d a out=920 d a=4 "},
+    {"… not without the flag, at no request",
+     "director; svc d/a mode=ipvs-fullnat; idle; traffic 10.0.0.0 80 3 300 900; pass 11000; "
+     "figures local_service_bytes_total",
+     ""},
     {"figures of an allocator",
      "pool [10.0.0.0/29]; config role: allocator|releaseDelay: 0s; svc d/a; sync; figures "
      "local_addresses; delete d/a; sync; sync; figures local_addresses",
@@ -315,11 +341,64 @@ static void dump__says_what_the_kernel_has(void **state)
     flow_kit_end(&k);
 }
 
+static const char *estimation_among(struct flow_kit *k, unsigned dests)
+{
+    enum { EACH = 50 };
+
+    flow_kit_begin(k);
+    (void)flow_kit_run(k, "pool [10.0.0.0/29], mode: ipvs-fullnat; director; svc d/a; idle; sysctl "
+                          "net.ipv4.vs.run_estimation 1");
+    struct local_provider *p = k->p;
+    for (unsigned i = 0; i < dests; i++) {
+        struct local_ipvs_change c = {
+            .what = LOCAL_IPVS_ADD_DEST,
+            .service.id = {.vip = {.len = 4,
+                                   .bytes = {10, 9, (uint8_t)(i / EACH / 256),
+                                             (uint8_t)(i / EACH)}},
+                           .protocol = LOCAL_TCP,
+                           .port = 80},
+            .dest = {.addr = {.len = 4, .bytes = {10, 1, 0, (uint8_t)(i % EACH)}}, .weight = 1}};
+        if (i % EACH == 0) {
+            local_mirror_ipvs_there(p->mirror, &c.service);
+        }
+        local_mirror_ipvs_change(p->mirror, &c, 0);
+    }
+    str_buf_reset(&k->out);
+    local_machine_look(p);
+    local_machine_look(p); /* said once */
+    const char *said = str_buf_to_arena(&k->out, k->a);
+    return said;
+}
+
+/* d/a has two more.  The estimator walks all destinations every two seconds. */
+static void estimation__of_many_targets__is_advised_against(void **state)
+{
+    static struct flow_kit k;
+
+    (void)state;
+    assert_string_equal(estimation_among(&k, 49998), "");
+    flow_kit_end(&k);
+    assert_string_equal(estimation_among(&k, 49999),
+                        "log(net.ipv4.vs.run_estimation is 1: the kernel estimates the rates of "
+                        "all of more than 50,000 targets (sysctl -w "
+                        "net.ipv4.vs.run_estimation=0)) ");
+    /* With counters that are read it is needed. */
+    ((struct local_provider *)k.p)->service_stats = true;
+    fake_kernel_sysctl(k.kernel, "net.ipv4.vs.run_estimation", 0);
+    str_buf_reset(&k.out);
+    local_machine_look(k.p);
+    assert_string_equal(str_buf_text(&k.out),
+                        "log(net.ipv4.vs.run_estimation is 0: --local-service-stats counts nothing "
+                        "(sysctl -w net.ipv4.vs.run_estimation=1)) ");
+    flow_kit_end(&k);
+}
+
 UNIT_MAIN(watch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_rows),
         cmocka_unit_test(release__of_an_allocator__waits_for_directors),
+        cmocka_unit_test(estimation__of_many_targets__is_advised_against),
         cmocka_unit_test(dump__says_what_the_kernel_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

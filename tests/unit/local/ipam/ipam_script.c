@@ -212,7 +212,7 @@ static bool flag_of(struct seen *x, const char *word)
         x->wish.move = true;
     } else if (str_eq(word, "noips")) {
         x->service.n_cluster_ips = 0;
-    } else if (str_eq(word, "manifest")) { /* nobody has filled it in */
+    } else if (str_eq(word, "manifest")) { /* it was not filled in */
         x->service.n_cluster_ips = x->service.n_ip_families = 0;
         x->claim.is_manifest = true;
     } else if (str_eq(word, "bad")) {
@@ -378,7 +378,7 @@ static int oldest_first(const void *a, const void *b)
 }
 
 /* Keys that may be granted something now and could not before (an address became free, reuseDelay
- * is over), oldest first; when the next will be free; INT64_MAX: nobody waits for time. */
+ * is over), oldest first; when the next will be free; INT64_MAX: none waits for time. */
 static size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
                                  const char *const **ret_keys, int64_t *ret_next_ms)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ipam.c: which Service gets which address; rows are named after the vectors A01… and H01…. */
+#include "providers/local/ipam/ipam_internal.h"
 #include "tests/unit/local/ipam/ipam_script.h"
 
 #include <setjmp.h>
@@ -180,6 +181,54 @@ static const struct row {
      "d/a=10.0.0.0 d/b!in-use(port 53/UDP of 10.0.0.0 is d/a's) "},
 };
 
+/* ---- looks at addresses ---------------------------------------------------------------------- */
+
+static unsigned long looks; /* by functions of one file at what another one keeps */
+
+const struct use *__real_ipam_use(const struct local_ipam *m, const struct ip_addr *addr);
+const struct use *__wrap_ipam_use(const struct local_ipam *m, const struct ip_addr *addr);
+struct entry *const *__real_ipam_by(const struct use *u);
+struct entry *const *__wrap_ipam_by(const struct use *u);
+
+const struct use *__wrap_ipam_use(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    looks++;
+    return __real_ipam_use(m, addr);
+}
+
+struct entry *const *__wrap_ipam_by(const struct use *u)
+{
+    looks++;
+    return __real_ipam_by(u);
+}
+
+/* Addresses by key are those of the holders. */
+static void check_sharings(const struct local_ipam *m)
+{
+    size_t held = 0;
+    size_t listed = 0;
+
+    for (size_t i = 0; i < m->n_uses; i++) {
+        for (uint32_t k = 0; k < m->uses[i].n_by; k++) {
+            held += __real_ipam_by(&m->uses[i])[k]->asked->share != NULL;
+        }
+    }
+    for (size_t i = 0; i < m->sharings.cap; i++) {
+        const struct sharing *s = m->sharings.at[i];
+        for (size_t k = 0; s != NULL && k < s->n; k++) {
+            const struct use *u = __real_ipam_use(m, &s->at[k].addr);
+            uint32_t n = 0;
+            assert_non_null(u);
+            for (uint32_t b = 0; b < u->n_by; b++) {
+                n += __real_ipam_by(u)[b]->asked->share == s->key;
+            }
+            assert_int_equal(n, s->at[k].n_by);
+            listed += n;
+        }
+    }
+    assert_int_equal(held, listed);
+}
+
 static void local_ipam__vectors(void **state)
 {
     size_t wrong = 0;
@@ -191,6 +240,7 @@ static void local_ipam__vectors(void **state)
             print_error("%s:\n  got  %s\n  want %s\n", rows[i].name, got, rows[i].want);
             wrong++;
         }
+        check_sharings(s.ipam);
         ipam_script_end(&s);
     }
     assert_int_equal(0, wrong);
@@ -318,6 +368,7 @@ static void local_ipam__random_lives__no_address_twice_and_none_changes(void **s
         for (int i = 0; i < 200; i++) {
             act(*state, &w, rng);
             check_statuses(&w);
+            check_sharings(w.s.ipam);
         }
         ipam_script_end(&w.s);
         rng_free(rng);
@@ -338,6 +389,35 @@ static void local_ipam__many__the_lowest(void **state)
         "d/x=10.0.4.210 d/y=10.0.11.184 ",
         ipam_script_run(&s, "gone d/1234; at 61; see d/x; grant d/x; see d/y; grant d/y"));
     ipam_script_end(&s);
+}
+
+/* Of a sharer that finds two addresses of its key among `n` of others. */
+static unsigned long looks_among(struct arena *a, unsigned n)
+{
+    struct ipam_script s;
+
+    ipam_script_begin(&s, a, "p=10.0.0.0-10.0.255.255");
+    for (unsigned i = 0; i < n; i++) {
+        (void)ipam_script_run(&s, arena_printf(a, "see d/%u st=10.0.%u.%u%s", i, i / 256, i % 256,
+                                               i % 2 == 0 ? "" : " key=other"));
+    }
+    (void)ipam_script_run(&s, "see d/full st=10.0.200.1 key=k; see d/half st=10.0.200.2 key=k "
+                              "ports=81/TCP");
+    looks = 0;
+    assert_string_equal("d/new=10.0.200.2 ", ipam_script_run(&s, "see d/new key=k; grant d/new"));
+    unsigned long n_looks = looks;
+    ipam_script_end(&s);
+    return n_looks;
+}
+
+static void local_ipam__a_sharer__looks_at_addresses_of_its_key_alone(void **state)
+{
+    unsigned long few = looks_among(*state, 1000);
+    unsigned long many = looks_among(*state, 20000);
+
+    print_message("# looks at addresses: %lu among 1,000, %lu among 20,000\n", few, many);
+    assert_int_equal(few, many);
+    assert_in_range(few, 2, 20);
 }
 
 /* A Service with one address, as the API server makes it.  A sanitizer's malloc counts nothing. */
@@ -425,6 +505,7 @@ UNIT_MAIN(ipam)
         T(local_ipam__random_lives__no_address_twice_and_none_changes),
         T(local_ipam__many__the_lowest),
         T(local_ipam__many__few_bytes_each),
+        T(local_ipam__a_sharer__looks_at_addresses_of_its_key_alone),
         T(local_ipam_note__forget_noted__those_that_go),
     };
     return cmocka_run_group_tests_name("ipam", tests, NULL, NULL);

@@ -92,6 +92,39 @@ static void nd__advert_and_solicitation(void **state)
                      "20010db8000000000000000000000005");
 }
 
+static void asks__who_has__answered_to_the_asker(void **state)
+{
+    (void)state;
+    struct local_frame f;
+    struct ip_addr a = addr("203.0.113.5"), got;
+    struct local_asker by;
+    local_frame_probe(&a, mac, &f);
+    assert_true(local_frame_asks(f.bytes, f.len, &got, &by));
+    assert_true(ip_eq(&got, &a));
+    memcpy(f.bytes + 28, (const uint8_t[]){203, 0, 113, 9}, 4); /* no probe: a host that wants it */
+    assert_true(local_frame_asks(f.bytes, f.len, &got, &by));
+    assert_memory_equal(by.mac, mac, sizeof(mac));
+    for (size_t n = 0; n < 42; n++) {
+        uint8_t *cut = xmalloc(n + 1);
+        memcpy(cut, f.bytes, n);
+        assert_false(local_frame_asks(cut, n, &got, &by));
+        free(cut);
+    }
+    static const uint8_t own[LOCAL_MAC_LEN] = {2, 0, 0, 0, 0, 1};
+    local_frame_answer(&a, own, &by, &f);
+    assert_frame(&f, "525400123456020000000001"
+                     "0806"
+                     "0001080006040002"
+                     "020000000001cb007105"
+                     "525400123456cb007109");
+    assert_false(local_frame_asks(f.bytes, f.len, &got, &by)); /* a reply */
+    local_frame_garp(&a, mac, false, &f);
+    assert_false(local_frame_asks(f.bytes, f.len, &got, &by)); /* an announcement */
+    a = addr("2001:db8::5");
+    local_frame_probe(&a, mac, &f);
+    assert_false(local_frame_asks(f.bytes, f.len, &got, &by));
+}
+
 static void claim__own_frames__are_read_back(void **state)
 {
     static const char *const texts[] = {"203.0.113.5", "2001:db8::5"};
@@ -147,6 +180,7 @@ UNIT_MAIN(frames)
         cmocka_unit_test(garp__request_and_reply),
         cmocka_unit_test(probe__arp__sender_address_is_zero),
         cmocka_unit_test(nd__advert_and_solicitation),
+        cmocka_unit_test(asks__who_has__answered_to_the_asker),
         cmocka_unit_test(claim__own_frames__are_read_back),
         cmocka_unit_test(claim__other_frames__are_refused),
     };

@@ -284,11 +284,11 @@ static const struct row {
     {"+1 +2 t30 c1 t60 ? t15 ? t15 ?", "120+136+0 0+136+0 0+256+0 ", true, false},
     /* … when it is back it lets go of what others hold, and then gets its own back. */
     {"+1 +2 t30 c1 t150 m1 t1 ? t40 ?", "0+256+0 120+136+0 ", false, true},
-    /* R06: the API server is away for all for ten minutes: nobody moves, then neither. */
+    /* R06: the API server is away for all for ten minutes: no bucket moves, then neither. */
     {"+1 +2 t30 CA t6000 ? MA t60 ?", "120+136+0 120+136+0 "},
     /* … with apiLoss release all addresses end. */
     {"+1 +2 t30 CA t150 ? MA t150 ?", "0+0+0 120+136+0 ", true, false},
-    /* R07: cut off from both: nobody hears a frame before it is back. */
+    /* R07: cut off from both: no frame is heard before it is back. */
     {"+1 +2 t30 c1 t150 f1 ! ?", "yielded 120+256+0 ", false, true},
     /* R08: stopped for 30 s. */
     {"+1 +2 t30 s1 t60 ? t15 ? t225 ? w1 t1 ? t40 ?",
@@ -299,9 +299,9 @@ static const struct row {
     {"+1 t30 ? d1 t60 ?", "256+0+0 256+0+0 "},
     /* One that does not reach the clients gives all away, and gets them back. */
     {"+1 +2 t30 x1 t20 ? y1 t20 ?", "0+256+0 120+136+0 "},
-    /* Nobody is left: nothing is held, and the first to come waits for the dead. */
+    /* No director is left: nothing is held, and the first to come waits for the dead. */
     {"+1 +2 t30 -1 -2 t110 +1 t60 ? t60 ?", "120+0+0 256+0+0 "},
-    /* A restart after a kill: its own buckets come back at once, since nobody else claims them. */
+    /* A restart after a kill: its own buckets come back at once, since no other claims them. */
     {"+1 +2 t30 -1 t10 +1 t20 ?", "120+136+0 "},
 };
 

@@ -28,9 +28,12 @@
 
 /* A frontend as it is to be: what the mirror says of it must be the same. */
 struct model_front {
-    uint16_t m;
-    bool hash, snat, all;
-    uint8_t slots[256]; /* 1 + number of the target; 0: none */
+    struct model_map {
+        uint16_t m;
+        bool hash;
+        uint8_t slots[256]; /* 1 + number of the target; 0: none */
+    } maps[2];              /* the second one while it moves */
+    bool snat, all;
     bool open[RANGES], also[RANGES];
     bool served;
     uint16_t weights[TARGETS]; /* of destinations, + 1; 0: none */
@@ -70,47 +73,61 @@ static struct local_frontend_id id_of(const struct model_vip *v, unsigned port)
                                       .port = (uint16_t)(80 + port / 2)};
 }
 
-static bool has_slots(const struct model_front *f)
+static bool has_slots(const struct model_map *map)
 {
-    for (unsigned i = 0; i < f->m; i++) {
-        if (f->slots[i] != 0) {
+    for (unsigned i = 0; i < map->m; i++) {
+        if (map->slots[i] != 0) {
             return true;
         }
     }
     return false;
 }
 
+/* Of a frontend in two maps the first one lives as long as it has a slot; a third one takes the
+ * place of the second. */
+static void model_slot(struct model_front *f, const struct local_nft_element *e, uint8_t value)
+{
+    struct model_map *map = f->maps;
+
+    while (map < f->maps + 2 && (map->m != e->m || map->hash != e->hash)) {
+        map++;
+    }
+    if (map == f->maps + 2 && value == 0) {
+        return;
+    }
+    if (map == f->maps + 2) {
+        map = &f->maps[f->maps[0].m != 0];
+        *map = (struct model_map){.m = e->m, .hash = e->hash};
+    }
+    map->slots[e->slot] = value;
+    if (!has_slots(map)) {
+        *map = (struct model_map){.m = 0};
+    }
+    if (f->maps[0].m == 0) {
+        f->maps[0] = f->maps[1];
+        f->maps[1] = (struct model_map){.m = 0};
+    }
+}
+
 static void change_slot(struct life *l, struct model_vip *v, unsigned port, bool gone)
 {
     static const uint16_t sizes[] = {4, 16, 64, 256};
     struct model_front *f = &v->fronts[port];
-    bool other = rng_below(l->rng, 20) == 0 || f->m == 0;
-    uint16_t m = other ? sizes[rng_below(l->rng, 4)] : f->m;
-    bool hash = other ? rng_below(l->rng, 2) == 0 : f->hash;
-    uint16_t slot = (uint16_t)rng_below(l->rng, m);
+    const struct model_map *map = &f->maps[rng_below(l->rng, 2)];
+    bool other = rng_below(l->rng, 20) == 0 || map->m == 0;
+    uint16_t m = other ? sizes[rng_below(l->rng, 4)] : map->m;
+    bool hash = other ? rng_below(l->rng, 2) == 0 : map->hash;
     unsigned target = (unsigned)rng_below(l->rng, TARGETS);
     const struct local_nft_element e = {.set = LOCAL_NFT_SLOT,
                                         .id = id_of(v, port),
                                         .m = m,
                                         .hash = hash,
-                                        .slot = slot,
+                                        .slot = (uint16_t)rng_below(l->rng, m),
                                         .target = target_at(&v->addr, target),
                                         .target_port = (uint16_t)(1000 + target)};
-    bool same_map = m == f->m && hash == f->hash;
 
     local_mirror_element(l->m, &e, gone);
-    if (!same_map && !gone) {
-        memset(f->slots, 0, sizeof f->slots);
-        f->m = m;
-        f->hash = hash;
-    }
-    if (same_map || !gone) {
-        f->slots[slot] = (uint8_t)(gone ? 0 : target + 1);
-    }
-    if (!has_slots(f)) {
-        f->m = 0;
-        f->hash = false;
-    }
+    model_slot(f, &e, (uint8_t)(gone ? 0 : target + 1));
 }
 
 static void change_dest(struct life *l, struct model_vip *v, unsigned port, bool gone)
@@ -156,9 +173,8 @@ static void forget(struct life *l, struct model_vip *v)
     v->comment[0] = '\0';
     for (unsigned i = 0; i < PORTS; i++) {
         struct model_front *f = &v->fronts[i];
-        f->m = 0;
-        f->hash = f->snat = f->all = false;
-        memset(f->slots, 0, sizeof f->slots);
+        memset(f->maps, 0, sizeof f->maps);
+        f->snat = f->all = false;
         memset(f->open, 0, sizeof f->open);
         memset(f->also, 0, sizeof f->also);
     }
@@ -235,21 +251,30 @@ static void check_ipvs(const struct model_vip *v, const struct model_front *f,
     assert_int_equal(n, is->n_reals);
 }
 
+static void check_slots(const struct model_vip *v, const struct model_map *map,
+                        const struct local_dest *is)
+{
+    for (unsigned i = 0; i < map->m; i++) {
+        struct ip_addr want = target_at(&v->addr, map->slots[i] - 1u);
+        assert_int_equal(map->slots[i] != 0, is[i].addr.len != 0);
+        assert_true(map->slots[i] == 0 ||
+                    (ip_eq(&want, &is[i].addr) && is[i].port == 1000 + map->slots[i] - 1));
+    }
+}
+
 static void check_front(const struct model_vip *v, unsigned port, const struct local_front *is)
 {
     const struct model_front *f = &v->fronts[port];
     size_t n = 0;
 
-    assert_int_equal(f->m, is->m);
     assert_int_equal(f->snat, is->snat);
     assert_int_equal(f->all, is->all);
-    assert_int_equal(f->hash, is->hash);
-    for (unsigned i = 0; i < f->m; i++) {
-        struct ip_addr want = target_at(&v->addr, f->slots[i] - 1u);
-        assert_int_equal(f->slots[i] != 0, is->slots[i].addr.len != 0);
-        assert_true(f->slots[i] == 0 || (ip_eq(&want, &is->slots[i].addr) &&
-                                         is->slots[i].port == 1000 + f->slots[i] - 1));
-    }
+    assert_int_equal(f->maps[0].m, is->m);
+    assert_int_equal(f->maps[0].hash, is->hash);
+    assert_int_equal(f->maps[1].m, is->other_m);
+    assert_int_equal(f->maps[1].hash, is->other_hash);
+    check_slots(v, &f->maps[0], is->slots);
+    check_slots(v, &f->maps[1], is->other_slots);
     for (unsigned i = 0; i < RANGES; i++) {
         struct ip_net net = range_at(&v->addr, i);
         assert_true(!f->open[i] || ip_net_eq(&net, &is->open[n]));
@@ -273,7 +298,7 @@ static bool is_there(const struct model_front *f)
     for (unsigned i = 0; i < RANGES; i++) {
         open = open || f->open[i] || f->also[i];
     }
-    return open || f->m > 0 || f->snat || f->served;
+    return open || f->maps[0].m > 0 || f->snat || f->served;
 }
 
 static void check(struct life *l)

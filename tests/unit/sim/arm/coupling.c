@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coupling.c: which write gives whom a new etag, and what the cloud fills in by itself.
+/* coupling.c: which write gives which document a new etag, and what the cloud fills in by itself.
  *
  * One life of a balancer, row by row: each row is a write, the documents whose etag must be new
  * after it and those whose must not.  Source: docs/spec/azure.md §3.4 (table), §3.10, §16

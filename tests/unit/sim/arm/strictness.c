@@ -395,7 +395,7 @@ static void rules__of_an_interface__limited_when_asked_for(void **state)
     struct fixture *f = arm_start("per-nic", NULL);
     arm_make_balancer(f);
     fixture_must(f, "PUT", "/sim/settings/azure", "{\"limits\":{\"rulesPerNetworkInterface\":0}}");
-    arm_must(f, "PUT", LB, LB_BODY); /* nobody is in the pool */
+    arm_must(f, "PUT", LB, LB_BODY); /* the pool is empty */
     int status = arm_call(
         f, "PUT", NIC, NIC_OF(CONFIG("c", ",\"loadBalancerBackendAddressPools\":[" ID(POOL) "]")));
     arm_expect(f, "joins", status, 400, "LoadBalancingRulesPerNetworkInterfaceLimitReached");

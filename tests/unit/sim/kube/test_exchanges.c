@@ -5,7 +5,7 @@
  * tests/data/kube-1.36: each file is one request with its answer.  They are sent in order to fresh
  * simulators; status, body (message, reason, details), and the headers Content-Type, Warning and
  * Retry-After must be the same.  What the server chooses is compared by shape (replay.h).  Rows of
- * `exceptions` are not compared in full, each with its reason; `acts` are writes that somebody made
+ * `exceptions` are not compared in full, each with its reason; `acts` are writes that were made
  * while an exchange was being recorded. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/replay.h"

@@ -420,7 +420,7 @@ static void topology__shares_of_zones__decide(void **state)
 }
 
 /* Hints the first `n` endpoints of the only slice for zone a, the rest for b, as
- * somebody else would. */
+ * another client would. */
 static void hint_by_hand(struct kf *f, size_t n)
 {
     struct json_object *o = only_slice(f);

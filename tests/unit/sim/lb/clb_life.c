@@ -263,7 +263,7 @@ static void instances__registered_and_taken_out__health_follows(void **state)
     check(t, "InstanceStates.0.State", "InService");
     check(t, "InstanceStates.1.State", "OutOfService");
     check(t, "InstanceStates.1.Description", "Instance is in stopped state.");
-    /* one that ends leaves by itself, and then nobody can take it out */
+    /* one that ends leaves by itself, and then it cannot be taken out */
     assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "terminated"));
     v1(t, ON("DescribeInstanceHealth", "clb"));
     check(t, "InstanceStates.2.ReasonCode", "Instance");
