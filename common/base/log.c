@@ -3,7 +3,7 @@
  *
  * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its
  * destination, set at start; the level may change later.  How a line looks is in log_line.c, who
- * writes it in log_writer.c: one line is one write(2), so lines of several threads never mix.
+ * writes it in log_writer.c: one write(2) has whole lines, so lines of several threads never mix.
  * Thread-safe, except that log_setup() and log_begin_writing() must not run while others log. */
 #include "common/base/log.h"
 #include "common/base/clock.h"
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LAST_WORD_MS 1000 /* for a line after which the process ends */
+#define USUAL_LINE   400  /* bytes; a buffer that grows to it would move several times */
 
 static struct log_config config = {.format = LOG_TEXT, .fd = STDERR_FILENO};
 static atomic_int verbosity;     /* config.verbosity at first; it may change at run time */
@@ -89,6 +90,7 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
                const char *msg, const struct log_kv *kvs)
 {
     struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_buf_reserve(&text, USUAL_LINE);
     append_line(&text, &(struct log_line){
                            .severity = sev,
                            .v = v,

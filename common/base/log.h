@@ -7,7 +7,7 @@
  * controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
  * first.  Pure code and common/ log at debug (v >= 4) only; the code that handles an error logs it,
  * the code that returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as
- * LOG_SECRET and prints ***.  Thread-safe: one line is one write(2), by the caller or, after
+ * LOG_SECRET and prints ***.  Thread-safe: lines are written whole, by the caller or, after
  * log_begin_writing(), by a thread of its own. */
 #ifndef TRIMTAB_BASE_LOG_H
 #define TRIMTAB_BASE_LOG_H

@@ -61,12 +61,32 @@ static void append_cut(struct str_buf *b, const char *s, quote_fn quote)
     quote(b, str_buf_text(&cut));
 }
 
+/* At least `least` digits.  printf() takes ten times as long, and each line has several numbers. */
+static void append_digits(struct str_buf *b, uint64_t n, size_t least)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    while (n > 0 || sizeof digits - at < least) {
+        digits[--at] = (char)('0' + n % 10);
+        n /= 10;
+    }
+    str_append_n(b, digits + at, sizeof digits - at);
+}
+
+static void append_int(struct str_buf *b, int64_t n)
+{
+    if (n < 0) {
+        str_append_c(b, '-');
+    }
+    append_digits(b, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, 1);
+}
+
 static void append_value(struct str_buf *b, const struct log_kv *kv, quote_fn quote)
 {
     char duration[40];
     switch (kv->type) {
     case LOG_T_INT:
-        str_appendf(b, "%lld", (long long)kv->i);
+        append_int(b, kv->i);
         break;
     case LOG_T_BOOL:
         str_append(b, kv->i != 0 ? "true" : "false");
@@ -122,14 +142,20 @@ void log_line_text(struct str_buf *b, const struct log_line *l)
 
 void log_line_json(struct str_buf *b, const struct log_line *l)
 {
-    str_appendf(b, "{\"ts\":%lld.%03d,\"caller\":", (long long)(l->wall_us / 1000),
-                (int)(l->wall_us % 1000));
+    str_append(b, "{\"ts\":");
+    append_int(b, l->wall_us / 1000);
+    str_append_c(b, '.');
+    append_digits(b, (uint64_t)(l->wall_us % 1000), 3);
+    str_append(b, ",\"caller\":");
     str_append_json_visible(b, folder_and_file(l->file));
     b->data[--b->len] = '\0'; /* the line number goes inside the quotes */
-    str_appendf(b, ":%d\",\"msg\":", l->line);
+    str_append_c(b, ':');
+    append_int(b, l->line);
+    str_append(b, "\",\"msg\":");
     append_cut(b, l->msg, str_append_json_visible);
     if (l->severity < LOG_ERROR) {
-        str_appendf(b, ",\"v\":%d", l->v);
+        str_append(b, ",\"v\":");
+        append_int(b, l->v);
     }
     if (l->err_text != NULL) {
         str_append(b, ",\"err\":");

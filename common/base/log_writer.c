@@ -6,6 +6,7 @@
 #include "common/base/log_writer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static bool wait_for_room(int fd)
     return rc > 0;
 }
 
-static void write_line(int fd, const char *line, size_t n)
+static void write_whole(int fd, const char *line, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(fd, line, n);
@@ -39,14 +40,46 @@ static void write_line(int fd, const char *line, size_t n)
     }
 }
 
+/* The first line, and those behind it that fit into PIPE_BUF bytes with it. */
+static size_t lines_at_once(const char *lines, size_t n)
+{
+    const char *first = memchr(lines, '\n', n);
+
+    if (n <= PIPE_BUF || first == NULL) {
+        return n;
+    }
+    const char *last = memrchr(lines, '\n', PIPE_BUF);
+    return (size_t)((last != NULL ? last : first) - lines) + 1;
+}
+
 void log_writer_write(int fd, const char *lines, size_t n)
 {
     while (n > 0) {
-        const char *end = memchr(lines, '\n', n);
-        size_t line = end == NULL ? n : (size_t)(end - lines) + 1;
-        write_line(fd, lines, line);
-        lines += line;
-        n -= line;
+        size_t now = lines_at_once(lines, n);
+        write_whole(fd, lines, now);
+        lines += now;
+        n -= now;
+    }
+}
+
+static bool hurries(const struct log_writer *w) _requires_(w->lock)
+{
+    return w->ending || w->flushing > 0 || w->waiting.len >= LOG_WRITER_ENOUGH || w->lost > 0;
+}
+
+/* Waits for a first line, then for those that follow it at once. */
+static void wait_for_lines(struct log_writer *w) _requires_(w->lock)
+{
+    w->asleep = true;
+    while (w->waiting.len == 0 && w->lost == 0 && !w->ending) {
+        clock_wait(clock_real(), &w->changed, &w->lock, CLOCK_NEVER);
+    }
+    w->asleep = false;
+    int64_t now_ms = clock_now_ms(clock_real());
+    int64_t until_ms = now_ms + LOG_WRITER_GATHER_MS;
+    while (!hurries(w) && now_ms < until_ms) {
+        clock_wait(clock_real(), &w->changed, &w->lock, until_ms);
+        now_ms = clock_now_ms(clock_real());
     }
 }
 
@@ -56,9 +89,7 @@ static bool take(struct log_writer *w, struct str_buf *ret)
     mutex_lock(&w->lock);
     w->writing = false;
     cond_broadcast(&w->changed);
-    while (w->waiting.len == 0 && w->lost == 0 && !w->ending) {
-        clock_wait(clock_real(), &w->changed, &w->lock, CLOCK_NEVER);
-    }
+    wait_for_lines(w);
     *ret = w->waiting;
     w->waiting = (struct str_buf)STR_BUF_INIT;
     uint64_t lost = w->lost;
@@ -108,24 +139,31 @@ bool log_writer_put(struct log_writer *w, const char *line, size_t n)
 {
     mutex_lock(&w->lock);
     bool running = w->running;
+    bool hurried = hurries(w);
     if (running && w->lost == 0 && w->waiting.len + n <= LOG_WRITER_MAX) {
         str_append_n(&w->waiting, line, n);
-        cond_broadcast(&w->changed);
     } else if (running) {
         w->lost++; /* lines that would fit are dropped, too, until a line tells the loss */
         w->lost_ever++;
     }
+    bool wake = w->asleep || hurries(w) != hurried;
     mutex_unlock(&w->lock);
+    if (wake) {
+        cond_broadcast(&w->changed); /* the thread does not wake to wait for the lock */
+    }
     return running;
 }
 
 static bool flush(struct log_writer *w, int64_t patience_ms) _requires_(w->lock)
 {
     int64_t until_ms = clock_now_ms(clock_real()) + patience_ms;
+    w->flushing++;
+    cond_broadcast(&w->changed);
     while (w->running && (w->writing || w->waiting.len > 0 || w->lost > 0) &&
            clock_now_ms(clock_real()) < until_ms) {
         clock_wait(clock_real(), &w->changed, &w->lock, until_ms);
     }
+    w->flushing--;
     return !w->writing && w->waiting.len == 0 && w->lost == 0;
 }
 

@@ -118,10 +118,11 @@ void call_watch_add(struct call_watch *w, struct call_watch_entry *e)
     w->told = refused != 0;
     e->next = w->entries;
     w->entries = e;
-    if (e->next == NULL) {
-        cond_signal(&w->changed); /* it slept without a limit */
-    }
+    bool first = e->next == NULL;
     mutex_unlock(&w->lock);
+    if (first) {
+        cond_signal(&w->changed); /* the thread slept without a limit */
+    }
     if (tell) {
         tell_refused(e->host, refused);
     }

@@ -145,9 +145,11 @@ static bool enqueue(struct kube_events *e, struct queued *q)
         }
         e->last = q;
         e->n++;
-        cond_broadcast(&e->changed);
     }
     mutex_unlock(&e->lock);
+    if (fits) {
+        cond_broadcast(&e->changed); /* the writer does not wake to wait for the lock */
+    }
     return fits;
 }
 

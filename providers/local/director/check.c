@@ -83,11 +83,13 @@ static void release(struct local_director *d, struct director_service *s)
     service_free(d, s);
 }
 
-static struct director_check *use(struct local_director *d, const struct local_checked *x)
+static struct director_check *use(struct local_director *d, const struct local_checked *x,
+                                  bool *some_new)
 {
     struct director_check *c = map_get(d->checks, x->key);
 
     if (c == NULL) {
+        *some_new = true;
         c = xcalloc(1, sizeof *c);
         c->key = xstrdup(x->key);
         c->spec = x->spec;
@@ -107,11 +109,12 @@ void local_director_check(struct local_director *d, const char *service,
 {
     struct director_service *s = keep_alloc(sizeof *s);
     struct director_check **checks = xcalloc(n + 1, sizeof(*checks));
+    bool some_new = false;
 
     s->key = intern_text(d->texts, service);
     mutex_lock(&d->lock);
     for (size_t i = 0; i < n; i++) { /* before the old ones go: what stays keeps its verdict */
-        items[i].check = use(d, &items[i]);
+        items[i].check = use(d, &items[i], &some_new);
         checks[i] = items[i].check;
     }
     s->checks = intern_get(d->texts, checks, n * sizeof(*checks));
@@ -123,7 +126,9 @@ void local_director_check(struct local_director *d, const char *service,
     }
     mutex_unlock(&d->lock);
     free(checks);
-    local_director_wake(d);
+    if (some_new) { /* the thread knows when each of the others is due */
+        local_director_wake(d);
+    }
 }
 
 bool local_director_health(struct local_director *d, const char *key, struct local_health *ret)

@@ -12,6 +12,8 @@
 #define RECEIVE_BYTES (8 << 20)
 #define SEND_BYTES    (4 << 20)
 #define TEXT_MAX      200
+/* Of the memory that a socket keeps for its next requests; pages that none used are not there. */
+#define SPARE_BYTES (3 * (size_t)LOCAL_NL_MESSAGE_MAX)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
@@ -59,14 +61,28 @@ void local_nl_close(struct local_nl *nl)
         nl->socket = NULL;
     }
     free(nl->rx);
-    nl->rx = NULL;
+    free(nl->spare);
+    nl->rx = nl->spare = NULL;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* Up to the end of a message that was begun and not ended. */
+static size_t used_bytes(const struct local_nl_buf *b)
+{
+    const struct nlmsghdr *m = (const void *)(b->data + b->len);
+
+    return b->len + (b->cap - b->len >= sizeof(*m) ? MNL_ALIGN(m->nlmsg_len) : 0);
+}
+
 void local_nl_buf_done(struct local_nl_buf *b)
 {
-    free(b->data);
+    if (b->of != NULL && b->of->spare == NULL && b->cap == SPARE_BYTES) {
+        memset(b->data, 0, used_bytes(b));
+        b->of->spare = b->data;
+    } else {
+        free(b->data);
+    }
     *b = (struct local_nl_buf){0};
 }
 
@@ -79,14 +95,25 @@ void local_nl_buf_reset(struct local_nl_buf *b)
     b->n = 0;
 }
 
+/* All zeroes: libmnl leaves padding as it is. */
+static void make_room(struct local_nl *nl, struct local_nl_buf *b)
+{
+    if (b->data == NULL) {
+        b->of = nl->rx != NULL ? nl : NULL; /* one that is open gives it free later */
+        b->data = nl->spare != NULL ? nl->spare : xcalloc(1, SPARE_BYTES);
+        b->cap = SPARE_BYTES;
+        nl->spare = NULL;
+    } else if (b->cap - b->len < LOCAL_NL_MESSAGE_MAX) {
+        b->cap = 2 * b->cap + LOCAL_NL_MESSAGE_MAX;
+        b->data = xrealloc(b->data, b->cap);
+        memset(b->data + b->len, 0, b->cap - b->len);
+    }
+}
+
 struct nlmsghdr *local_nl_begin(struct local_nl *nl, struct local_nl_buf *b, uint16_t type,
                                 uint16_t flags, size_t extra)
 {
-    if (b->cap - b->len < LOCAL_NL_MESSAGE_MAX) {
-        b->cap = 2 * b->cap + LOCAL_NL_MESSAGE_MAX;
-        b->data = xrealloc(b->data, b->cap);
-        memset(b->data + b->len, 0, b->cap - b->len); /* libmnl leaves padding as it is */
-    }
+    make_room(nl, b);
     struct nlmsghdr *m = mnl_nlmsg_put_header(b->data + b->len);
     m->nlmsg_type = type;
     m->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);

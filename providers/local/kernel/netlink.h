@@ -28,6 +28,7 @@ struct local_nl {
     uint32_t seq;              /* of the newest request */
     struct local_tally *tally; /* counts what is sent, and its answers; borrowed */
     uint8_t *rx;               /* LOCAL_NL_MESSAGE_MAX bytes */
+    uint8_t *spare;            /* of the last buffer of requests, for the next; or NULL */
 };
 
 /* Opens a socket of this bus (NETLINK_ROUTE, NETLINK_NETFILTER).  ERR_INVALID: the kernel has no
@@ -36,9 +37,10 @@ int local_nl_open(struct local_nl *nl, int bus, struct local_tally *tally,
                   struct err *err) _warn_unused_;
 void local_nl_close(struct local_nl *nl); /* also of a zeroed struct */
 
-/* Requests that are sent together. */
+/* Requests that are sent together.  Zeroed at first; its socket outlives it. */
 struct local_nl_buf {
-    uint8_t *data; /* heap */
+    struct local_nl *of; /* gets its memory back; NULL: none does */
+    uint8_t *data;       /* heap; zeroes behind `len` */
     size_t len;
     size_t cap;
     uint32_t first_seq; /* of the first message */

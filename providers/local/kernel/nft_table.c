@@ -466,23 +466,32 @@ static void read_table(void *arg, const struct nlmsghdr *m)
     t->layout = t->ours && layout != NULL ? (unsigned)strtoul(layout, NULL, 10) : 0;
 }
 
+static void read_look(void *arg, const struct nlmsghdr *m)
+{
+    struct local_nft_table *t = arg;
+
+    if (!local_nft_read_generation(m, &t->generation)) {
+        read_table(t, m);
+    }
+}
+
+/* Both questions in one exchange. */
 int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
                    struct err *err)
 {
     struct local_nl_buf b = {0};
     struct local_nft_table t = {0};
-    struct local_nl_hear hear = {.message = read_table, .arg = &t};
+    struct local_nl_hear hear = {.message = read_look, .arg = &t};
     int error = 0;
     struct nlmsghdr *m = local_nft_begin(nl, &b, NFT_MSG_GETTABLE, NLM_F_ACK);
     mnl_attr_put_strz(m, NFTA_TABLE_NAME, instance);
+    local_nl_end(&b);
+    local_nft_begin(nl, &b, NFT_MSG_GETGEN, NLM_F_ACK);
     local_nl_end(&b);
     int code = local_nl_ask(nl, &b, &hear, &error, err);
     local_nl_buf_done(&b);
     if (code == ERR_OK && error != 0 && error != ENOENT) {
         code = local_nft_error(err, error, instance, "");
-    }
-    if (code == ERR_OK) {
-        code = local_nft_generation(nl, &t.generation, err);
     }
     if (code == ERR_OK) {
         *ret = t;

@@ -4,6 +4,7 @@
 #include "tests/unit/base/base_test.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -93,6 +94,40 @@ static void log_writer__nobody_reads__put_returns_and_the_loss_is_told(void **st
     str_buf_done(&p.text);
     close(fds[0]);
     free(w);
+}
+
+/* Reads what one write(2) wrote into a pipe of packets. */
+static size_t read_packet(int fd, char bytes[PIPE_BUF])
+{
+    ssize_t n = read(fd, bytes, PIPE_BUF);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+static void log_writer_write__lines_that_fit_into_a_pipe_at_once__are_one_write(void **state)
+{
+    (void)state;
+    int fds[2];
+    char packet[PIPE_BUF];
+    struct str_buf lines = STR_BUF_INIT;
+    const size_t n = 3 * PIPE_BUF / strlen(LINE);
+    assert_int_equal(pipe2(fds, O_CLOEXEC | O_DIRECT), 0);
+    for (size_t i = 0; i < n; i++) {
+        str_append(&lines, LINE);
+    }
+    log_writer_write(fds[1], LINE LINE LINE, 3 * strlen(LINE));
+    assert_int_equal(read_packet(fds[0], packet), 3 * strlen(LINE));
+    log_writer_write(fds[1], str_buf_text(&lines), lines.len);
+    close(fds[1]);
+    size_t seen = 0;
+    for (size_t left = lines.len; left > 0; left -= seen) { /* whole lines, as many as fit */
+        seen = read_packet(fds[0], packet);
+        assert_int_equal(seen % strlen(LINE), 0);
+        assert_true(seen == left || seen + strlen(LINE) > PIPE_BUF);
+    }
+    assert_int_equal(read(fds[0], packet, sizeof packet), 0);
+    str_buf_done(&lines);
+    close(fds[0]);
 }
 
 struct many {
@@ -224,6 +259,7 @@ UNIT_MAIN(log_writer)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_writer__nobody_reads__put_returns_and_the_loss_is_told),
         cmocka_unit_test(log_writer__many_threads__whole_lines),
+        cmocka_unit_test(log_writer_write__lines_that_fit_into_a_pipe_at_once__are_one_write),
         cmocka_unit_test(log_writer__end_without_reader__does_not_wait_for_ever),
         cmocka_unit_test(log_writer__descriptor_that_does_not_block__nothing_is_lost),
         cmocka_unit_test(log_begin_writing__lines_and_loss_in_the_chosen_form),

@@ -335,7 +335,7 @@ static bool has_groups(struct rig *r)
     return false;
 }
 
-/* As a cloud-controller-manager deletes them: the cloud refuses what somebody still uses. */
+/* As a cloud-controller-manager deletes them: the cloud refuses one that is still in use. */
 static void gone__another_program_would_use_groups__the_groups_go(void **state)
 {
     (void)state;

@@ -422,6 +422,37 @@ static void turns__change_refused__tried_again(void **state)
     rig_done(&r);
 }
 
+static bool was_woken(struct local_director *d)
+{
+    char bytes[64];
+    bool woken = false;
+
+    while (read(d->wake[0], bytes, sizeof bytes) > 0) {
+        woken = true;
+    }
+    return woken;
+}
+
+static void check__only_a_new_one_wakes_the_thread(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_init(&r);
+    struct local_checked items[] = {{.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)},
+                                    {.key = "other", .spec = spec_of(&r, LOCAL_CHECK_TCP)}};
+    local_director_check(r.director, "demo/web", items, 1);
+    assert_true(was_woken(r.director));
+    local_director_check(r.director, "demo/web", items, 1);
+    local_director_check(r.director, "demo/shop", items, 1);
+    assert_false(was_woken(r.director));
+    local_director_check(r.director, "demo/shop", items, 2);
+    assert_true(was_woken(r.director));
+    local_director_check(r.director, "demo/shop", NULL, 0);
+    assert_false(was_woken(r.director));
+    rig_done(&r);
+}
+
 UNIT_MAIN(check)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +464,7 @@ UNIT_MAIN(check)
         cmocka_unit_test(turns__http__status_and_weight),
         cmocka_unit_test(turns__a_thousand_services__one_question),
         cmocka_unit_test(turns__change_refused__tried_again),
+        cmocka_unit_test(check__only_a_new_one_wakes_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,30 @@ static void buffers__grow__and_number_their_messages(void **state)
     local_nl_buf_done(&b);
 }
 
+static void buffers__of_a_socket__next_one_gets_the_same_zeroed_memory(void **state)
+{
+    (void)state;
+    struct local_nl nl = {0};
+    struct local_nl_buf first = {0}, second = {0}, third = {0};
+    struct err err = ERR_INIT;
+    const uint8_t ones[400] = {[0 ... 399] = 0xff};
+    const uint8_t zeroes[1000] = {0};
+    assert_int_equal(local_nl_open(&nl, NETLINK_ROUTE, NULL, &err), ERR_OK);
+    mnl_attr_put(local_nl_begin(&nl, &first, 16, 0, 0), 1, sizeof(ones), ones);
+    local_nl_end(&first);
+    mnl_attr_put(local_nl_begin(&nl, &first, 16, 0, 0), 1, sizeof(ones), ones); /* not ended */
+    const uint8_t *was = first.data;
+    local_nl_buf_done(&first);
+    (void)local_nl_begin(&nl, &second, 0, 0, 0);
+    assert_ptr_equal(second.data, was);
+    assert_memory_equal(second.data + NLMSG_HDRLEN, zeroes, sizeof(zeroes));
+    (void)local_nl_begin(&nl, &third, 0, 0, 0); /* while the second is in use */
+    assert_ptr_not_equal(third.data, was);
+    local_nl_buf_done(&third);
+    local_nl_buf_done(&second);
+    local_nl_close(&nl);
+}
+
 #define FULL "; others made the set with a size, or it has more elements than this kernel allows"
 
 static void refusals__become_codes_and_sentences(void **state)
@@ -345,6 +369,7 @@ UNIT_MAIN(messages)
 #endif
         cmocka_unit_test(registers__named_as_nft_does),
         cmocka_unit_test(buffers__grow__and_number_their_messages),
+        cmocka_unit_test(buffers__of_a_socket__next_one_gets_the_same_zeroed_memory),
         cmocka_unit_test(refusals__become_codes_and_sentences),
         cmocka_unit_test(refusals_of_a_table__name_the_modules),
         cmocka_unit_test(codes__of_errnos_alone),
