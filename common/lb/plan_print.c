@@ -596,7 +596,7 @@ static void print_last_line(struct printer *p)
         str_appendf(&line, " %u Service%s cannot be planned.", failed, failed == 1 ? "" : "s");
     }
     last_line_effects(p, &line);
-    str_append(&line, p->how->executed ? "" : " Nothing has been changed.");
+    str_append(&line, " Nothing has been changed.");
     str_append_wrapped(p->b, str_buf_text(&line), 0, 0);
     str_append_c(p->b, '\n');
 }

@@ -18,8 +18,7 @@
 
 struct plan_print {
     bool color;
-    bool verbose;  /* '=' lines too */
-    bool executed; /* not "would": leaves out "Nothing has been changed." */
+    bool verbose; /* '=' lines too */
 };
 /* The same plan with all texts as they may be shown (str_clean()); in `a`, or borrowed. */
 const struct tt_plan *plan_clean(struct arena *a, const struct tt_plan *plan);

@@ -52,7 +52,17 @@ static const struct ks_backend *backend_of(const struct ks_answer *x, const stru
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-static struct ks_packet packet_for(const struct ks_making *m, const struct ks_node *node)
+/* True when the client is a pod of this node with an address of its own: its packets come in by an
+ * interface for pods. */
+static bool is_pod_here(const struct ks_making *m, const struct ks_node *node)
+{
+    const struct ks_question *q = m->q;
+    return is_same_node(q->client_node, node) && !q->from_node && q->source.len != 0 &&
+           ks_cluster_node_at(m->cluster, &q->source) == NULL;
+}
+
+static struct ks_packet packet_for(const struct ks_making *m, const struct ks_node *node,
+                                   const struct ks_node_config *config)
 {
     const struct ks_question *q = m->q;
     struct ks_packet p = {
@@ -71,6 +81,9 @@ static struct ks_packet packet_for(const struct ks_making *m, const struct ks_no
     }
     if (q->source.len != 0) {
         p.source = q->source;
+    }
+    if (is_pod_here(m, node)) {
+        p.interface_ = config->detect_value; /* as kube-proxy is configured for such pods */
     }
     p.from_node = q->from_node && (q->client_node == NULL || is_same_node(q->client_node, node));
     if (q->from_node && q->source.len == 0) {
@@ -346,6 +359,9 @@ static struct alike alike_begin(const struct ks_making *m, const struct ks_objec
     if (client != NULL) {
         map_set(k.named, client->meta.name, NULL);
     }
+    if (m->q->client_node != NULL) {
+        map_set(k.named, m->q->client_node->meta.name, NULL);
+    }
     return k;
 }
 
@@ -378,7 +394,7 @@ static struct part *trace_node(struct ks_making *m, struct asking *k,
     if (k->plan == NULL) {
         k->plan = ks_plan_make(k->add.held, w);
     }
-    const struct ks_packet p = packet_for(m, way->node);
+    const struct ks_packet p = packet_for(m, way->node, config);
     const struct ks_trace t = ks_trace_packet(k->scratch, k->plan, m->q->mode, &p);
     take_trace(m, w, &t, way);
     if (leaves_node(m, &p, &t)) {

@@ -16,8 +16,8 @@ struct ks_packet {
     const char *protocol; /* "TCP", "UDP", "SCTP" */
     /* a process of the node itself sends it; else it is so when `source` is an address of it */
     bool from_node;
-    /* the interface by which it came in, for detectors by interface; NULL: not known, so no
-     * pod of this node */
+    /* the interface by which it came in, or the beginning of its name, for detectors by interface;
+     * NULL: that of no pod of this node */
     const char *interface_;
 };
 

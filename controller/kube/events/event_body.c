@@ -68,9 +68,6 @@ static struct json_object *involved(const struct event_input *in, const char *re
     json_add_str(o, "uid", in->uid);
     json_add_str(o, "apiVersion", in->api_version);
     json_add_str(o, "resourceVersion", resource_version);
-    if (!str_is_empty(in->field_path)) {
-        json_add_str(o, "fieldPath", in->field_path);
-    }
     return o;
 }
 

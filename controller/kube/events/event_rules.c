@@ -226,7 +226,6 @@ void event_rules_see(struct event_rules *r, const struct event_input *in, int64_
         str_append(&r->message, ret->message);
         ret->message = str_buf_text(&r->message);
     } else {
-        add(&key, in->field_path);
         add(&key, in->message);
     }
     count(r, str_buf_text(&key), wall_us, ret);

@@ -7,6 +7,7 @@
  *     2 count       the same event again: the first one is patched, count + 1
  *     3 spam        a token bucket per object and type: 25 at once, then one per 5 minutes
  * The third decides last, after the first two have counted, as upstream does.
+ * An event is about a whole object, never about a field of it.
  * Source: controller.md §4.10, vectors §6.12 (176–186).  Pure: `now` is a
  * parameter.  One thread. */
 #ifndef TRIMTAB_KUBE_EVENT_RULES_H
@@ -33,7 +34,6 @@ struct event_input {
     const char *ns;
     const char *name;
     const char *uid;
-    const char *field_path;
     const char *type; /* "Normal", "Warning" */
     const char *reason;
     const char *message;

@@ -227,15 +227,6 @@ static enum reflector_say watch_closed(struct reflector_rules *r, int64_t now_ms
     return REFLECTOR_SAY_NOTHING;
 }
 
-static bool may_survive_internal(struct reflector_rules *r, int64_t now_ms)
-{
-    if (r->internal_since_ms == 0 || r->watch_events > 0) {
-        r->internal_since_ms = now_ms;
-    }
-    return r->internal_error_window_ms > 0 &&
-           now_ms - r->internal_since_ms < r->internal_error_window_ms;
-}
-
 /* LIST for the rest of this round. */
 static enum reflector_say fall_back(struct reflector_rules *r, enum reflector_say say)
 {
@@ -283,7 +274,6 @@ static enum reflector_say stream_ended(struct reflector_rules *r, enum reflector
             return REFLECTOR_SAY_NOTHING;
         }
         break;
-    case REFLECTOR_END_INTERNAL:
     case REFLECTOR_END_OTHER:
         break;
     }
@@ -311,12 +301,6 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
         return REFLECTOR_SAY_NOTHING;
     case REFLECTOR_END_EXPIRED:
         return next_round(r, REFLECTOR_SAY_EXPIRED, now_ms, unit);
-    case REFLECTOR_END_INTERNAL:
-        if (opened && may_survive_internal(r, now_ms)) {
-            wait_for_backoff(r, now_ms, unit);
-            return REFLECTOR_SAY_NOTHING;
-        }
-        break;
     case REFLECTOR_END_TOO_LARGE:
     case REFLECTOR_END_OTHER:
         break;
@@ -393,5 +377,5 @@ enum reflector_end reflector_classify(const struct err *err)
     if (err->http_status == 0 && err->code == ERR_TRANSIENT) {
         return REFLECTOR_END_NETWORK;
     }
-    return str_eq(err->reason, "InternalError") ? REFLECTOR_END_INTERNAL : REFLECTOR_END_OTHER;
+    return REFLECTOR_END_OTHER;
 }

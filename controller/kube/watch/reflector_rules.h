@@ -49,8 +49,7 @@ enum reflector_end {
     REFLECTOR_END_TOO_LARGE, /* the server's cache is behind our version */
     REFLECTOR_END_THROTTLED, /* 429 */
     REFLECTOR_END_NETWORK,   /* no answer at all */
-    REFLECTOR_END_INTERNAL,  /* 500 InternalError */
-    REFLECTOR_END_OTHER,
+    REFLECTOR_END_OTHER,     /* InternalErrors, too: upstream's default retries none */
 };
 /* The log message for the caller. */
 enum reflector_say {
@@ -80,10 +79,9 @@ struct reflector_request {
 };
 
 struct reflector_rules {
-    int page_size;                    /* forced by the user; 0 = upstream's rule with 500 */
-    int64_t min_watch_ms;             /* 5 min at least */
-    int64_t internal_error_window_ms; /* how long watches survive InternalErrors; 0 = not */
-    bool streams;                     /* rounds begin with a streaming list */
+    int page_size;        /* forced by the user; 0 = upstream's rule with 500 */
+    int64_t min_watch_ms; /* 5 min at least */
+    bool streams;         /* rounds begin with a streaming list */
 
     enum reflector_ask ask;
     char rv[REFLECTOR_RV_MAX]; /* last one seen; "" = never synced */
@@ -98,9 +96,8 @@ struct reflector_rules {
     int64_t watch_began_ms;
     int64_t watch_byte_ms; /* when its last byte came, or when it began */
     size_t watch_events;
-    int cut_streams;           /* in a row, closed or cut before the end mark */
-    int short_watches;         /* in a row, each under a second */
-    int64_t internal_since_ms; /* first InternalError of a row; 0 = none */
+    int cut_streams;   /* in a row, closed or cut before the end mark */
+    int short_watches; /* in a row, each under a second */
 
     int64_t not_before_ms;
     int backoff_step;

