@@ -654,8 +654,7 @@ static void nodes__pass__is_logged_before_the_first_service_is_queued(void **sta
     queue_at_line = r->syncer.queue;
     n_lines = 0;
     size_t waiting = queue_counts(r->syncer.queue).waiting;
-    assert_int_equal(0, pipe(ends));
-    assert_int_equal(0, close(ends[0]));
+    assert_true(pipe(ends) == 0 && close(ends[0]) == 0);
     assert_int_equal(0, sigaction(SIGPIPE, &on_pipe, &before));
     log_setup(&(struct log_config){.fd = ends[1], .verbosity = 2});
     node_fanout_pass(&r->syncer);
