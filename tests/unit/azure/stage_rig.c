@@ -102,8 +102,8 @@ static int observe(struct lb_sync *s, size_t stage, struct err *err)
     size_t known = y->n_seen;
     int rc = stage_at(stage)->observe(s, err);
     for (size_t i = known; i < y->n_seen; i++) {
-        r->asked = arena_printf(r->a, "%s%s: %s\n", r->asked, r->stage,
-                                azure_arm_word(y->seen[i].kind));
+        r->asked =
+            arena_printf(r->a, "%s%s: %s\n", r->asked, r->stage, azure_arm_word(y->seen[i].kind));
     }
     return rc;
 }
