@@ -257,6 +257,9 @@ int json_view_parse(struct arena *a, const char *text, size_t n, const struct js
 int json_view_parse_here(struct arena *a, char *text, size_t n, const struct json_limits *limits,
                          const struct json_view **ret, struct err *err)
 {
+    if (n > 0 && memchr(text, '\0', n) != NULL) { /* refused, and could not be told from an end */
+        return json_view_parse(a, text, n, limits, ret, err);
+    }
     int rc = parse(a, text, text, n, limits, ret, err);
     for (size_t i = 0; rc != ERR_OK && i < n; i++) {
         text[i] = text[i] == '\0' ? '"' : text[i];

@@ -130,6 +130,7 @@ int azure_observe_clean(struct lb_sync *s, struct err *err)
     struct azure_sync *y = azure_sync_of(s);
     azure_need_nothing(y);
     azure_need_lists(y);
+    azure_need_for_new(y);
     int rc = azure_see(y, err);
     rc = rc == ERR_OK && azure_need_groups_in_use(y) ? azure_see(y, err) : rc;
     if (rc == ERR_OK) {

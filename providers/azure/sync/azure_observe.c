@@ -420,6 +420,20 @@ void azure_need_zones(struct azure_sync *y)
                                  "providers", "Microsoft.Compute"));
 }
 
+void azure_need_for_new(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it) || it->item->in->verb != TT_VERB_ENSURE) {
+            continue;
+        }
+        azure_need_zones(y);
+        if (it->service->internal && it->service->in->n_ingress == 0) {
+            azure_need(y, AZURE_SUBNETS, subnet_scope(y, it->service));
+        }
+    }
+}
+
 void azure_need_security(struct azure_sync *y)
 {
     azure_need_lists(y);

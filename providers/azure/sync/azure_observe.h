@@ -28,6 +28,9 @@ bool azure_need_groups_in_use(struct azure_sync *y);
 void azure_need_nsg(struct azure_sync *y);
 /* The zones of the region: y->zones. */
 void azure_need_zones(struct azure_sync *y);
+/* Services that are ensured need these before their first write, whatever lists say: zones, and new
+ * internal ones the subnets (one with a status may stand on the other side). */
+void azure_need_for_new(struct azure_sync *y);
 /* Balancers, public IPs and the security group. */
 void azure_need_security(struct azure_sync *y);
 /* Balancers, public IPs, and the subnets of internal Services. */

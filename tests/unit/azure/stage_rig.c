@@ -98,7 +98,14 @@ static int observe(struct lb_sync *s, size_t stage, struct err *err)
     struct stage_rig *r = rig_of(s);
     arm_docs_show(&r->docs, &r->p);
     r->stage = stage_at(stage)->name;
-    return stage_at(stage)->observe(s, err);
+    const struct azure_sync *y = azure_sync_of(s);
+    size_t known = y->n_seen;
+    int rc = stage_at(stage)->observe(s, err);
+    for (size_t i = known; i < y->n_seen; i++) {
+        r->asked = arena_printf(r->a, "%s%s: %s\n", r->asked, r->stage,
+                                azure_arm_word(y->seen[i].kind));
+    }
+    return rc;
 }
 
 static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct err *err)
@@ -392,7 +399,7 @@ static void run(struct stage_rig *r, bool planning)
     batch.nodes = r->nodes;
     batch.n_nodes = (uint32_t)r->n_nodes;
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
-    r->log = r->events = "";
+    r->log = r->events = r->asked = "";
     r->nobody = NULL;
     r->plan = NULL;
     for (size_t i = 0; i < r->n_services; i++) {
@@ -589,7 +596,7 @@ struct stage_rig *stage_rig_new(void)
     r->flow.stages = stages;
     r->flow.retreat = &wrapped[azure_flow.n_stages];
     assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
-    r->log = r->events = "";
+    r->log = r->events = r->asked = "";
     r->nobody = NULL;
     r->namespace_labels = "{}";
     arm_docs_init(&r->docs, a);

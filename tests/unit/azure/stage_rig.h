@@ -51,6 +51,7 @@ struct stage_rig {
     const struct tt_node *nodes[RIG_NODES_MAX];
     size_t n_nodes;
     const char *log;    /* lines of what was written, or planned */
+    const char *asked;  /* lines "clean: subnet": what a stage was the first to need */
     const char *events; /* lines "default/web Reason" */
     const char *nobody; /* why a Service serves no client, as a plan said last; NULL: none did */
     /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan

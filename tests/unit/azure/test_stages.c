@@ -31,6 +31,18 @@ static void create_first__address_balancer_group(void **state)
     stage_rig_settled(r);
 }
 
+/* Before anything is written there is one round of questions. */
+static void create_first__all_that_is_sure_is_asked_for_at_once(void **state)
+{
+    struct stage_rig *r = *state;
+    (void)stage_rig_add(r, "web", INTERNAL, NULL);
+    stage_rig_run(r);
+    same_text("asked", r->asked,
+              "clean: load balancer\nclean: public IP address\nclean: resource provider\n"
+              "clean: subnet\nsecurity: network security group\n");
+    stage_rig_settled(r);
+}
+
 static void create_first__plan_shows_what_comes_after_the_address(void **state)
 {
     struct stage_rig *r = *state;
@@ -639,6 +651,7 @@ UNIT_MAIN(stages)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(create_first__address_balancer_group),
+        RIG_TEST(create_first__all_that_is_sure_is_asked_for_at_once),
         RIG_TEST(create_first__plan_shows_what_comes_after_the_address),
         RIG_TEST(create_second__shared_documents_are_changed),
         RIG_TEST(burst_of_five__one_write_per_shared_document),

@@ -149,7 +149,7 @@ static void damage(struct rng *r, struct str_buf *b)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* The same in the text itself, which a refusal leaves as it was.  Texts here have no NUL. */
+/* The same in the text itself, which a refusal leaves as it was, also with a NUL in it. */
 static void check_here(const char *text, size_t n, const struct json_limits *limits,
                        const struct json_view *want, const struct err *want_err)
 {

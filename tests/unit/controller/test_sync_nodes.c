@@ -650,6 +650,7 @@ static void nodes__pass__is_logged_before_the_first_service_is_queued(void **sta
 
     (void)state;
     stand_node(r, "node2", NULL, NULL);
+    (void)stand_events(r); /* ends their thread, which logs, too */
     queue_at_line = r->syncer.queue;
     n_lines = 0;
     size_t waiting = queue_counts(r->syncer.queue).waiting;

@@ -604,7 +604,7 @@ static void serves__a_stage_tidies__all_of_the_batch_are_told_before_it(void **s
     str_append(&f->cloud, ";main/a;main/b;second/b;");
     assert_code(fixture_drive(f, false), TT_OK);
     assert_trace(f, "facts · observe main · plan main · report 0 · observe second · plan second · "
-                    "hold a · report 1 · do second/a · serves a · serves b · "
+                    "hold a · report 1 · serves a · serves b · do second/a · "
                     "done second/a ok · observe last · plan last · report 0 · status a · status b");
     assert_int_equal(f->results[0].serves, 1);
     assert_int_equal(f->results[1].serves, 1);
