@@ -85,13 +85,20 @@ static bool is_spec(const struct edit_field *f)
     return str_has_prefix(f->name, "spec");
 }
 
+/* Two edits that keep the Service with trimtab when each is made alone. */
+static bool hands_over(const struct edit_value *one, const struct edit_value *other)
+{
+    return (one->effects & EDIT_HANDS_OUT) != 0 && (other->effects & EDIT_MOVES) != 0;
+}
+
 bool edit_pair(const struct edit *one, const struct edit *other, struct edit *ret)
 {
     const struct edit_field *f = one->field;
     const struct edit_field *g = other->field;
     bool whole = str_eq(f->name, "spec") || str_eq(g->name, "spec");
     if (str_eq(f->name, g->name) || (whole && is_spec(f) && is_spec(g)) ||
-        ((one->value->effects | other->value->effects) & EDIT_LEAVES) != 0) {
+        ((one->value->effects | other->value->effects) & EDIT_LEAVES) != 0 ||
+        hands_over(one->value, other->value) || hands_over(other->value, one->value)) {
         return false;
     }
     *ret = *one;

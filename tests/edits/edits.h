@@ -49,6 +49,10 @@ enum edit_effect {
     EDIT_BARE =
         1 << 5, /* ports that are written again get no node port, so that a cloud may refuse them */
     EDIT_UNSENT = 1 << 6, /* alone it is refused before the first write to the cloud */
+    EDIT_HANDS_OUT =
+        1 << 7, /* the Service is not one of trimtab any more if it moves from inside to outside */
+    EDIT_BESIDE =
+        1 << 8, /* the new load balancer is made beside the old one, and needs room for both */
 };
 
 struct edit_value {
@@ -82,7 +86,7 @@ const struct edit_kind *edit_kind_find(const char *name); /* NULL: no such kind 
 const char *edit_nature_name(enum edit_nature n);
 /* The i-th case of a kind; false: there are no more. */
 bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret);
-/* Both at once; false: they cannot be, because they are about the same field. */
+/* Both at once; false: they are about the same field, or end what trimtab serves. */
 bool edit_pair(const struct edit *one, const struct edit *other, struct edit *ret);
 unsigned edit_effects(const struct edit *e);
 /* Its ports have no node ports, or not all of them have one. */
