@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define FIRST 16 /* drafts for which there is room at first */
+#define FIRST 8 /* drafts for which there is room at first */
 
 void lb_drafts_init(struct lb_drafts *d, struct arena *a, size_t size)
 {

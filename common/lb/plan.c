@@ -196,7 +196,7 @@ void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...)
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op)
 {
     if (p->n_ops == p->cap_ops) {
-        size_t cap = p->cap_ops == 0 ? 16 : p->cap_ops * 2;
+        size_t cap = p->cap_ops == 0 ? 8 : p->cap_ops * 2;
         struct lb_op *bigger = ARENA_ARRAY(p->a, struct lb_op, cap);
         if (p->n_ops > 0) {
             memcpy(bigger, p->ops, p->n_ops * sizeof *bigger);

@@ -144,7 +144,11 @@ static void append_scientific(struct str_buf *b, const char *digits, size_t n, i
         str_append_c(b, '.');
         str_append_n(b, digits + 1, n - 1);
     }
-    str_appendf(b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    str_append(b, exponent < 0 ? "e-" : "e+");
+    if (abs(exponent) < 10) {
+        str_append_c(b, '0');
+    }
+    append_u64(b, (uint64_t)abs(exponent));
 }
 
 static void append_plain(struct str_buf *b, const char *digits, size_t n, int exponent)

@@ -93,14 +93,18 @@ static void settle(struct sync_batch *b, struct sync_item *item, struct sync_ite
 
 void sync_upkeep(struct sync_batch *b)
 {
-    struct sync_item *ups = ARENA_ARRAY(b->a, struct sync_item, b->n);
-    struct sync_item **of = ARENA_ARRAY(b->a, struct sync_item *, b->n);
+    struct sync_item *ups = NULL; /* made for the first that is due */
+    struct sync_item **of = NULL;
     struct sync_batch rest = *b;
     size_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
         if (!is_due(b, &b->items[i])) {
             continue;
+        }
+        if (ups == NULL) {
+            ups = ARENA_ARRAY(b->a, struct sync_item, b->n - i);
+            of = ARENA_ARRAY(b->a, struct sync_item *, b->n - i);
         }
         of[n] = &b->items[i];
         ups[n] = b->items[i];

@@ -64,9 +64,8 @@ static int hold(struct lb_sync *s, struct gce_bs_item *b, enum hold_how then, st
 static bool is_there(struct lb_sync *s, enum gce_collection c, const char *name)
 {
     const struct gce_provider *p = gce_provider_of(s);
-    struct json_object *o;
     return str_is_empty(name) || gce_snapshot_get(p->cloud.snapshot, GCE_KEY(c, name),
-                                                  GCE_SNAPSHOT_ANY, s->a, &o) == GCE_PRESENT;
+                                                  GCE_SNAPSHOT_ANY, s->a, NULL) == GCE_PRESENT;
 }
 
 /* As the snapshot knows it, the check and its firewalls stand. */

@@ -110,6 +110,22 @@ bool gce_flow_is_built(const struct lb_item *item)
            !gce_item_of(item)->decision.teardown;
 }
 
+/* ---- what it has as another kind ------------------------------------------------------------- */
+
+struct gce_bs_item *gce_item_make_was(const struct lb_sync *s, struct gce_item *g)
+{
+    if (g->was == NULL) {
+        g->was = ARENA_NEW(s->a, struct gce_bs_item);
+    }
+    return g->was;
+}
+
+const struct gce_bs_item *gce_item_was(const struct gce_item *g)
+{
+    static const struct gce_bs_item none;
+    return g->was != NULL ? g->was : &none;
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static void elsewhere(struct lb_item *item, const char *because)
@@ -125,9 +141,9 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
      * view, or where the patch failed.  What is of the new kind must then stay. */
     bool changes = item->in->verb != TT_VERB_DELETE;
     int rc = ERR_OK;
-    if (g->was_ahead && (changes || g->former != BIT(g->was.in.kind))) {
+    if (g->was_ahead && (changes || g->former != BIT(g->was->in.kind))) {
         g->was_ahead = false; /* it is another kind than what was looked at */
-        gce_bs_flow_release(&g->was);
+        gce_bs_flow_release(g->was);
     }
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
         g->tp.in.verb = TT_VERB_DELETE;
@@ -138,10 +154,11 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
     }
     if (rc == ERR_OK && has_bs_bits(g->former)) {
         enum gce_kind kind = first_bs_kind(g->former);
-        g->was.in.verb = TT_VERB_DELETE;
-        rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, &g->was, kind, err);
-        g->was.in.only = changes ? g->former : 0;
-        g->was.in.keeps_traffic =
+        struct gce_bs_item *was = gce_item_make_was(s, g);
+        was->in.verb = TT_VERB_DELETE;
+        rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, was, kind, err);
+        was->in.only = changes ? g->former : 0;
+        was->in.keeps_traffic =
             changes && !g->decision.teardown && g->decision.kind == GCE_KIND_TARGET_POOL;
     }
     return rc;
@@ -412,7 +429,7 @@ static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
     struct gce_item *g = gce_item_of(item);
     int rc = ERR_OK;
     if (has_bs_bits(g->former)) {
-        rc = gce_bs_flow_objects(s, item, &g->was, err);
+        rc = gce_bs_flow_objects(s, item, g->was, err);
     }
     if (rc == ERR_OK && gce_flow_is_built(item) && gce_item_is_bs(item)) {
         rc = gce_bs_flow_objects(s, item, &g->bs, err);
@@ -464,7 +481,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
             s->host->result_ingress(item->in->result, NULL, 0);
         }
         if (has_bs_bits(g->former)) {
-            gce_bs_flow_status(s, item, &g->was);
+            gce_bs_flow_status(s, item, g->was);
         }
         if (gce_flow_deletes_pool(item)) {
             gce_tp_flow_status(s, item);
@@ -488,7 +505,7 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
     gce_metrics_note(s, item);
     if (is_of_l4(g)) {
-        gce_bs_flow_failed(s, item, item->in->verb == TT_VERB_DELETE ? &g->was : &g->bs);
+        gce_bs_flow_failed(s, item, item->in->verb == TT_VERB_DELETE ? gce_item_was(g) : &g->bs);
     }
 }
 

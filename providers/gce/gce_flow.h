@@ -54,8 +54,8 @@ struct gce_item {
     /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
     unsigned former;
     struct gce_bs_item bs;
-    struct gce_bs_item was; /* of the former kinds */
-    bool was_ahead;         /* it was looked at in this sync already, before it was decided */
+    struct gce_bs_item *was; /* of the former kinds; NULL: it was not asked for */
+    bool was_ahead;          /* it was looked at in this sync already, before it was decided */
     /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
     const struct gce_op *failed_op;
     int failed_code;
@@ -73,6 +73,10 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
     return item->data;
 }
+/* Of the former kinds, to be filled: large, and most Services have none, so it is made here. */
+struct gce_bs_item *gce_item_make_was(const struct lb_sync *s, struct gce_item *g);
+/* The same to be read; an empty one where it was not asked for. */
+const struct gce_bs_item *gce_item_was(const struct gce_item *g);
 /* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
 /* How a resource would be made again as it stands (plan.h, `ask`): it goes before the Service's

@@ -21,17 +21,18 @@ static int look_ahead(struct lb_sync *s, struct lb_item *item, struct gce_case *
 {
     struct gce_item *g = gce_item_of(item);
     const char *name = svc_default_lb_name(s->a, str_nonnull(item->in->service->uid));
-    g->was.in.verb = TT_VERB_DELETE;
-    int rc = gce_bs_flow_facts(s, item, &g->was, g->decision.kind, err);
+    struct gce_bs_item *was = gce_item_make_was(s, g);
+    was->in.verb = TT_VERB_DELETE;
+    int rc = gce_bs_flow_facts(s, item, was, g->decision.kind, err);
     if (rc == ERR_OK) {
-        g->was.lists_groups = gce_flow_takes_groups(s, item);
-        rc = gce_bs_flow_observe(s, item, &g->was, err);
+        was->lists_groups = gce_flow_takes_groups(s, item);
+        rc = gce_bs_flow_observe(s, item, was, err);
     }
     if (rc != ERR_OK) {
         return rc;
     }
     g->was_ahead = s->observed_fresh;
-    const struct gce_rule *r = gce_slots_rule(&g->was.slots, name);
+    const struct gce_rule *r = gce_slots_rule(&was->slots, name);
     c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
     c->rule = r != NULL ? *r : c->rule;
     return ERR_OK;
@@ -103,9 +104,8 @@ static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_ser
 {
     const struct gce_provider *p = gce_provider_of(s);
     const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
-    struct json_object *o;
     enum gce_known known =
-        gce_snapshot_get(p->cloud.snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, &o);
+        gce_snapshot_get(p->cloud.snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, NULL);
     int64_t age_us = p->cloud.host->wall_us(p->cloud.host->ctx) - svc->created_us;
     bool is_old = svc->created_us > 0 && age_us > YOUNG_US;
     return known == GCE_PRESENT ||

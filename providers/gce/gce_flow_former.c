@@ -77,15 +77,15 @@ bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     return !(gce_flow_is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
-           gce_kind_has_groups(g->was.in.kind) && !gce_cloud_of(s)->offline &&
-           !str_is_empty(g->was.facts.cluster_id) &&
+           gce_kind_has_groups(gce_item_was(g)->in.kind) && !gce_cloud_of(s)->offline &&
+           !str_is_empty(g->was->facts.cluster_id) &&
            !gce_others_any(s, item->in->service, has_groups, NULL);
 }
 
 static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
 {
     if (gce_flow_takes_groups(s, item)) {
-        const char *cluster = gce_item_of(item)->was.facts.cluster_id;
+        const char *cluster = gce_item_of(item)->was->facts.cluster_id;
         size_t from = plan->n_ops;
         gce_groups_plan_delete(gce_provider_of(s)->groups, s, plan, item->key,
                                gce_l4_group_name(s->a, cluster));
@@ -102,7 +102,7 @@ static int observe_was(struct lb_sync *s, struct lb_item *item, struct err *err)
         s->observed_fresh = true;
         return ERR_OK;
     }
-    return gce_bs_flow_observe(s, item, &g->was, err);
+    return gce_bs_flow_observe(s, item, g->was, err);
 }
 
 static void observe_all(struct lb_sync *s, bool last)
@@ -117,7 +117,7 @@ static void observe_all(struct lb_sync *s, bool last)
             gce_tp_flow_observe(s, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            g->was.lists_groups = gce_flow_takes_groups(s, item);
+            g->was->lists_groups = gce_flow_takes_groups(s, item);
             item->err.code = observe_was(s, item, &item->err);
         }
         if (item->err.code == ERR_OK && gce_flow_takes_groups(s, item)) {
@@ -184,7 +184,7 @@ static const struct gce_rule *former_rule(const struct gce_item *g, const char *
 {
     const struct gce_tp_observed *o = &g->tp.o;
     bool pools = o->has_rule == GCE_PRESENT && str_eq(o->rule.name, name);
-    return pools ? &o->rule : gce_slots_rule(&g->was.slots, name);
+    return pools ? &o->rule : gce_slots_rule(&gce_item_was(g)->slots, name);
 }
 
 /* The body of what goes, as it stands, of the kinds of resources that a load balancer cannot do
@@ -204,7 +204,7 @@ static struct json_object *body_of(const struct gce_item *g, const struct lb_op 
         return o->has_pool == GCE_PRESENT ? gce_pool_body(&o->pool) : NULL;
     }
     if (str_eq(op->kind, gce_collection_word(GCE_BACKENDS))) {
-        const struct gce_bservice *b = gce_slots_bservice(&g->was.slots, op->name);
+        const struct gce_bservice *b = gce_slots_bservice(&gce_item_was(g)->slots, op->name);
         *ret_c = GCE_BACKENDS;
         return b == NULL ? NULL : gce_bservice_body(b, NULL);
     }
@@ -306,7 +306,7 @@ static void plan_all(struct lb_sync *s, struct lb_plan *plan, bool last)
             gce_tp_flow_plan(s, plan, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            struct gce_bs_item *w = &g->was;
+            struct gce_bs_item *w = g->was;
             item->err.code =
                 gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
             if (item->err.code == ERR_OK) {
@@ -337,7 +337,9 @@ int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *
 void gce_flow_release_formers(struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
-    gce_bs_flow_release(&g->was);
+    if (g->was != NULL) {
+        gce_bs_flow_release(g->was);
+    }
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
         gce_tp_flow_release(&g->tp);
     }

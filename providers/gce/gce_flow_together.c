@@ -19,9 +19,8 @@ static bool is_update(const struct lb_item *item)
 static bool must_be_read(const struct lb_sync *s, const struct gce_tp_item *t)
 {
     const struct gce_cloud *cloud = gce_cloud_of(s);
-    struct json_object *o;
     return s->fresh || gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_POOLS, t->names.lb),
-                                        GCE_SNAPSHOT_AGE_MS, s->a, &o) != GCE_PRESENT;
+                                        GCE_SNAPSHOT_AGE_MS, s->a, NULL) != GCE_PRESENT;
 }
 
 static void read_pools(struct lb_sync *s, struct lb_item *const *items, size_t n)

@@ -218,7 +218,7 @@ static struct noted look(struct lb_sync *s, const struct lb_item *item)
     const struct gce_provider *p = gce_provider_of(s);
     const struct gce_item *g = gce_item_of(item);
     bool deletes = item->in->verb == TT_VERB_DELETE || g->decision.teardown;
-    const struct gce_bs_item *b = deletes ? &g->was : &g->bs;
+    const struct gce_bs_item *b = deletes ? gce_item_was(g) : &g->bs;
     enum gce_kind kind = has_begun(b) ? b->in.kind : g->decision.kind;
     bool logs = b->d.log_managed && b->d.service.log_enable;
     return (struct noted){

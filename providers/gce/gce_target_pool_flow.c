@@ -118,9 +118,13 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    gce_names_make(s->a, svc, t->in.cluster_id, &t->names);
     if (t->in.verb == TT_VERB_ENSURE) {
         item->err.code = gce_tp_desired_make(s->a, &p->tp_facts, &t->in, &t->desired, &item->err);
+    }
+    if (t->in.verb == TT_VERB_ENSURE && item->err.code == ERR_OK) {
+        t->names = t->desired.names;
+    } else {
+        gce_names_make(s->a, svc, t->in.cluster_id, &t->names);
     }
     /* A Service that needs the check keeps it: no search of all Services. */
     t->in.others_want_node_check = (t->in.verb == TT_VERB_ENSURE && !t->desired.local) ||

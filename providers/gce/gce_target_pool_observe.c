@@ -171,13 +171,12 @@ static bool has_node_check(const struct look *l, const struct gce_pool *pool)
  * comes that far) it has no name to ask for. */
 static bool may_be_there(const struct look *l, enum gce_collection c, const char *name)
 {
-    struct json_object *o;
     const struct gce_slots *slots = &l->t->slots;
     bool listed = (slots->listed_now & GCE_KIND(c)) != 0; /* a list may lack what is there */
     bool by_name = (slots->by_name || listed) && !l->s->planning;
     return strstr(name, GCE_CLUSTER_ID_UNKNOWN) == NULL &&
            (by_name || gce_snapshot_get(l->p->cloud.snapshot, GCE_KEY(c, name), GCE_SNAPSHOT_ANY,
-                                        l->s->a, &o) != GCE_ABSENT);
+                                        l->s->a, NULL) != GCE_ABSENT);
 }
 
 static bool node_check_may_be_there(const struct look *l)

@@ -43,11 +43,10 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
 
 bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
 {
-    struct json_object *o;
     return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
-                            a, &o) == GCE_PRESENT &&
+                            a, NULL) == GCE_PRESENT &&
            gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
-                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
+                            GCE_SNAPSHOT_ANY, a, NULL) == GCE_PRESENT;
 }
 
 /* ---- deny firewalls -------------------------------------------------------------------------- */

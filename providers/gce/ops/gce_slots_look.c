@@ -25,7 +25,7 @@ struct look {
     struct gce_slots *slots;
     struct lb_sync *s;
     struct gce_cloud *cloud;
-    struct gce_read *gets; /* one per slot */
+    struct gce_read *gets; /* one per slot; NULL: nothing was read yet */
     bool *reads;           /* which of them take part in the wave */
 };
 
@@ -247,6 +247,7 @@ static int take(struct look *l, size_t i, struct err *err)
 static void begin_reads(struct look *l)
 {
     struct gce_slots *slots = l->slots;
+    l->gets = ARENA_ARRAY(l->s->a, struct gce_read, slots->n + 1);
     for (size_t i = 0; i < slots->n; i++) {
         const struct gce_slot *slot = &slots->items[i];
         if (!l->reads[i] || slot->ahead != NULL) {
@@ -444,7 +445,6 @@ int gce_slots_look(struct gce_slots *slots, struct lb_sync *sync, struct err *er
     struct look l = {.slots = slots,
                      .s = sync,
                      .cloud = gce_cloud_of(sync),
-                     .gets = ARENA_ARRAY(sync->a, struct gce_read, slots->n + 1),
                      .reads = ARENA_ARRAY(sync->a, bool, slots->n + 1)};
     struct err why = ERR_INIT;
     int rc = look(&l, &why);
