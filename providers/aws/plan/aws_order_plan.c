@@ -104,8 +104,8 @@ static unsigned role_of(const struct aws_step *s)
     return OTHER;
 }
 
-/* Does it set what nothing that serves hangs on: attributes, tags, policies, certificates?  When AWS
- * refuses that, ports, ranges and nodes follow the Service all the same. */
+/* Does it set what nothing that serves hangs on: attributes, tags, policies, certificates?  When
+ * AWS refuses that, ports, ranges and nodes follow the Service all the same. */
 static bool is_setting(const struct aws_step *s)
 {
     static const char *const actions[] = {
