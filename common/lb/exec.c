@@ -9,8 +9,9 @@
  * (gate_open()): it waits, begins, or is withheld, and has one outcome bit in the end.  Operations
  * that need no HTTP run before those that do, all of a type that are ready in one call if it wants
  * that.
- * After a failure nothing of a later wave begins but what `finally` allows; what is in flight is
- * waited for.  Cancelling stops all of it: the next sync finds what is left and resumes.
+ * After a failure nothing of a later wave begins but what `finally` allows; after one of an
+ * operation that fails alone, nothing of a later part.  What is in flight is waited for.
+ * Cancelling stops all of it: the next sync finds what is left and resumes.
  * One thread; blocks; may not log.  on_over() reports the end of an operation at once, on_done()
  * the operations of a part in the order of waves. */
 #include "common/lb/exec.h"
@@ -54,6 +55,7 @@ struct lb_exec {
     struct slot **slots;     /* per operation of the part in progress; NULL before it begins */
     enum op_state *states;   /* per operation */
     int failed_wave;         /* the lowest with a failure; 0: none */
+    int stopped_wave;        /* the same, without those of this part that fail alone */
     bool cancelled;          /* an operation ended so */
     bool critical_open;
     size_t in_flight; /* of HTTP */
@@ -129,7 +131,8 @@ static bool is_cancelled(const struct lb_exec *x)
  * operation has been sent, the rest must stay for the next sync to resume. */
 static bool may_run(const struct lb_exec *x, const struct lb_op *op)
 {
-    if (x->failed_wave == 0 || op->wave <= x->failed_wave) {
+    int failed = op->finally == LB_FINALLY_NO ? x->stopped_wave : x->failed_wave;
+    if (failed == 0 || op->wave <= failed) {
         return true;
     }
     return op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE ||
@@ -279,6 +282,11 @@ static struct slot *slot_new(struct lb_exec *x, int index)
     return s;
 }
 
+static int lower(int wave, int than)
+{
+    return than == 0 || wave < than ? wave : than;
+}
+
 /* Books how the operation ended, for those that wait for it. */
 static void slot_book(struct lb_exec *x, struct slot *s)
 {
@@ -295,8 +303,8 @@ static void slot_book(struct lb_exec *x, struct slot *s)
     x->res->outcomes[s->index] = outcome;
     x->res->done += outcome == LB_DONE;
     if (outcome == LB_FAILED) {
-        x->failed_wave =
-            x->failed_wave == 0 || op->wave < x->failed_wave ? op->wave : x->failed_wave;
+        x->failed_wave = lower(op->wave, x->failed_wave);
+        x->stopped_wave = op->fails_alone ? x->stopped_wave : lower(op->wave, x->stopped_wave);
         x->cancelled = x->cancelled || s->job.err.code == ERR_CANCELLED;
     }
     if (x->cfg->on_over != NULL) {
@@ -489,6 +497,7 @@ int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
     for (int no = 1; no <= plan->parts; no++) {
         struct part part = part_of(&x, no);
         part_run(&x, &part);
+        x.stopped_wave = x.failed_wave;
     }
     if (is_cancelled(&x)) {
         stop_here(&x);

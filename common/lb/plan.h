@@ -14,6 +14,7 @@
  *   sent_after beside another operation, but sent only when the cloud has taken that one up
  *   critical   from right before this operation is sent, a stop leaves something that must be
  *              resumed
+ *   fails_alone  a setting: when it fails, only what waits for it is not run
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
  *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
@@ -159,6 +160,9 @@ struct lb_op {
      * it may be a tail (below) */
     bool tidies;
     unsigned tolerate; /* LB_TOLERATE_… */
+    /* Nothing that serves hangs on it: when it fails, the sync fails, but of the same part (below)
+     * only what waits for it is not run. */
+    bool fails_alone;
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
     /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up

@@ -530,7 +530,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         bool refused = o.retry == RETRY_SLOW;
         bool stuck = refused && !sync_stands(item) && !item->refused && !item->quarantined;
         const struct ensure_end end = {.good = item->err.code == ERR_OK,
-                                       .refused = refused,
+                                       .refused = refused && !sync_has_done(b, item),
                                        .stuck = stuck,
                                        .touched = sync_has_touched(b, item)};
         service_cache_end_ensure(s->cache, item->key, &end);

@@ -169,6 +169,9 @@ bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item);
 /* By which Service its backends are updated: as it was accepted last if its last ensure was
  * refused, else as it is. */
 const struct tt_service *sync_backends_service(const struct sync_item *item);
+/* Is it known that something was carried out for it since an ensure ended well, in this sync or
+ * before?  False for a provider that does not report its plans. */
+bool sync_has_done(const struct sync_batch *b, const struct sync_item *item);
 /* Returns whether the last ensure of `svc`, by which backends are to be updated, failed. */
 bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc);
 /* Updates the backends of what stands and could not be ensured in this batch. */

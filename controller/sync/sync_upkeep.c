@@ -38,13 +38,19 @@ bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item)
            item->result->operations_done > 0;
 }
 
-/* A refusal left what was accepted before, as did whatever failed before anything was carried out:
- * an address that cannot be had, a right or a quota that is missing.  Otherwise half of the new one
- * may stand, perhaps of another kind, which must not be led back. */
+bool sync_has_done(const struct sync_batch *b, const struct sync_item *item)
+{
+    return sync_reports_plans(b->s) &&
+           (item->known.half || (item->result != NULL && item->result->operations_done > 0));
+}
+
+/* A refusal before the first write left what was accepted before, as did whatever failed before
+ * anything was carried out: an address that cannot be had, a right or a quota that is missing.
+ * Otherwise half of the new one may stand, perhaps of another kind, which must not be led back. */
 static bool keeps_old(const struct sync_batch *b, const struct sync_item *item)
 {
-    bool same = item->err.code == ERR_INVALID || item->todo == SYNC_UNREADABLE ||
-                (!item->known.half && !sync_has_touched(b, item));
+    bool same = (item->err.code == ERR_INVALID && !sync_has_done(b, item)) ||
+                item->todo == SYNC_UNREADABLE || (!item->known.half && !sync_has_touched(b, item));
     return has_accepted(item) && same;
 }
 

@@ -24,6 +24,8 @@
  *     rules that leave                   all that may still use them
  *     a security group that leaves       rules and balancers that refer to it
  *
+ * Attributes, tags, policies and certificates fail alone (plan.h), and what leaves does not wait
+ * for them: a range that the Service no longer names is closed although AWS refuses a setting.
  * What an operation is not listed for waits for all earlier phases, and every operation for those
  * whose values it sends.  Deleting a balancer is critical, which makes it a barrier.
  * A classic listener that is made again comes as soon as the former one has gone and rules have
@@ -58,6 +60,7 @@
 #define BALANCER_ZONES  0x10000u
 #define CHECK           0x20000u /* of a classic balancer */
 #define ALL             0x3ffffu
+#define GOES            (RULES_LEAVE | TARGET_GOES | LISTENER_GOES)
 
 static const struct part {
     const char *action;
@@ -99,6 +102,31 @@ static unsigned role_of(const struct aws_step *s)
         }
     }
     return OTHER;
+}
+
+/* Does it set what nothing that serves hangs on: attributes, tags, policies, certificates?  When
+ * AWS refuses that, ports, ranges and nodes follow the Service all the same. */
+static bool is_setting(const struct aws_step *s)
+{
+    static const char *const actions[] = {
+        "ModifyLoadBalancerAttributes",
+        "AddTags",
+        "CreateLoadBalancerPolicy",
+        "SetLoadBalancerPoliciesOfListener",
+        "SetLoadBalancerPoliciesForBackendServer",
+        "SetLoadBalancerListenerSSLCertificate",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (str_eq(actions[i], s->write->action)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < s->write->n_params; i++) {
+        if (str_has_prefix(s->write->params[i].name, "DefaultActions.")) {
+            return false; /* the listener goes to another target group */
+        }
+    }
+    return str_eq(s->write->action, "ModifyListener");
 }
 
 /* Roles, among the steps of earlier phases, that a step waits for. */
@@ -197,7 +225,7 @@ static bool follows(const struct order *o, size_t at, size_t on)
 {
     const struct aws_step *s = &o->steps[at];
     const struct aws_step *other = &o->steps[on];
-    if (other->phase >= s->phase) {
+    if (other->phase >= s->phase || (o->roles[at] & GOES && is_setting(other))) {
         return false;
     }
     return (waits_for(o->roles[at], s->phase) & o->roles[on]) != 0 ||
@@ -207,6 +235,7 @@ static bool follows(const struct order *o, size_t at, size_t on)
 static void name_all(const struct order *o, size_t at)
 {
     const struct aws_step *s = &o->steps[at];
+    o->plan->ops[s->op].fails_alone = is_setting(s);
     lb_plan_after(o->plan, s->op, -1);
     for (size_t i = 0; i < s->write->n_params; i++) {
         const struct lb_value *v = &s->write->params[i].value;
@@ -219,7 +248,8 @@ static void name_all(const struct order *o, size_t at)
             lb_plan_after(o->plan, s->op, o->steps[i].op);
         }
     }
-    if (at >= WINDOW && o->steps[at - WINDOW].phase == s->phase) {
+    if (at >= WINDOW && o->steps[at - WINDOW].phase == s->phase &&
+        !is_setting(&o->steps[at - WINDOW])) {
         lb_plan_after(o->plan, s->op, o->steps[at - WINDOW].op);
     }
 }

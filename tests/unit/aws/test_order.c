@@ -182,6 +182,34 @@ static void nlb__attribute_refused__nodes_leave_all_the_same(void **state)
     service_kit_free(s);
 }
 
+/* Settings that AWS refuses keep no range open, and no port that the Service has no more. */
+static void settings_refused__ranges_and_ports_leave_all_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *lines, *action, *goes;
+    } rows[] = {
+        {"nlb", "access-log-enabled=true\naccess-log-s3-bucket-name=logs",
+         "ModifyLoadBalancerAttributes", "DeleteListener"},
+        {"", "access-log-enabled=true\naccess-log-s3-bucket-name=logs",
+         "ModifyLoadBalancerAttributes", "DeleteLoadBalancerListeners"},
+        {"", "proxy-protocol=*", "CreateLoadBalancerPolicy", "DeleteLoadBalancerListeners"},
+        {"", "proxy-protocol=*", "SetLoadBalancerPoliciesForBackendServer",
+         "DeleteLoadBalancerListeners"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct service_kit *s = served(rows[i].kind, "80:30080 443:30443");
+        s->k->lines = rows[i].lines;
+        s->k->ports = "80:30080";
+        service_plan(s, true);
+        assert_true(kit_op(s->k, rows[i].action, 0)->fails_alone);
+        assert_false(kit_op(s->k, rows[i].goes, 0)->fails_alone);
+        assert_false(waits(s, rows[i].goes, 0, rows[i].action, 0));
+        assert_false(waits(s, OUT, 0, rows[i].action, 0));
+        service_kit_free(s);
+    }
+}
+
 /* AWS takes a burst of calls: of one phase so many are in progress at a time. */
 static void nlb__many_ports__a_window_of_calls(void **state)
 {
@@ -214,6 +242,7 @@ UNIT_MAIN(order)
         cmocka_unit_test(nlb__port_added__listener_does_not_wait_for_targets),
         cmocka_unit_test(nlb__two_node_ports__listeners_wait_for_their_own_groups),
         cmocka_unit_test(nlb__attribute_refused__nodes_leave_all_the_same),
+        cmocka_unit_test(settings_refused__ranges_and_ports_leave_all_the_same),
         cmocka_unit_test(nlb__many_ports__a_window_of_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

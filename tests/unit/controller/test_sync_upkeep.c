@@ -84,7 +84,7 @@ static void upkeep__nothing_carried_out__by_the_last_good_wish(void **state)
                 {TT_CAP_REPORTS_PLANS, 0, TT_QUOTA, ""},
                 {TT_CAP_REPORTS_PLANS, 0, TT_NOT_FOUND, ""},
                 {TT_CAP_REPORTS_PLANS, 0, TT_TRANSIENT, ""},
-                {TT_CAP_REPORTS_PLANS, 1, TT_INVALID, ""},
+                {TT_CAP_REPORTS_PLANS, 1, TT_INVALID, "ClientIP"},
                 {TT_CAP_REPORTS_PLANS, 1, TT_QUOTA, "ClientIP"},
                 {0, 0, TT_INVALID, ""},
                 {0, 0, TT_QUOTA, "ClientIP"}};
