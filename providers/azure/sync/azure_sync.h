@@ -25,6 +25,7 @@ struct azure_item {
     const struct azure_service *flip;
     bool want;
     bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
+    bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
