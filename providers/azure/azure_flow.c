@@ -214,6 +214,7 @@ static const struct lb_stage stages[] = {
     {"security", NULL, azure_observe_security, azure_plan_security},
     {"links", NULL, azure_observe_links, azure_plan_links},
     {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},
+    {"close", NULL, azure_observe_close, azure_plan_close, .tidies = true},
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 

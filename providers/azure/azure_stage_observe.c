@@ -179,6 +179,23 @@ int azure_observe_security(struct lb_sync *s, struct err *err)
     return rc;
 }
 
+/* The security group is asked for only when some Service has moved. */
+int azure_observe_close(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    bool some = false;
+    azure_need_nothing(y);
+    for (size_t i = 0; i < s->n_items; i++) {
+        some = some || (azure_item_takes_part(&y->items[i]) && y->items[i].closes_later);
+    }
+    if (!some) {
+        return ERR_OK;
+    }
+    azure_need_lists(y);
+    azure_need_nsg(y);
+    return azure_see(y, err);
+}
+
 /* The security group is asked for only when it is to be written before the balancers. */
 int azure_observe_admit(struct lb_sync *s, struct err *err)
 {

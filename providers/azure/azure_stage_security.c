@@ -8,6 +8,7 @@
  *     security   what the others need once their addresses are known, and what edits have left; for
  *                new Services it is written beside the members of their pools, where its rules name
  *                no node
+ *     close      what Services that have moved have left, once their status tells the new address
  *
  * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
@@ -22,6 +23,7 @@
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
+#include "providers/azure/nsg/azure_nsg_fields.h"
 #include "providers/azure/nsg/azure_nsg_plan.h"
 #include "providers/azure/sync/azure_observe.h"
 
@@ -29,11 +31,12 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 
-enum phase { WITHDRAW, ADMIT, BESIDE, SETTLE };
+enum phase { WITHDRAW, ADMIT, BESIDE, SETTLE, CLOSE };
 
 struct batch {
     struct azure_sync *y;
     enum phase phase;
+    bool at_once; /* the group has no room for old and new rules together */
     struct lb_plan *plan;
     struct azure_nsg_input in;
     struct azure_nsg_member *members;
@@ -57,8 +60,8 @@ static bool is_going(const struct azure_sync *y, const struct azure_service *s)
     return false;
 }
 
-/* The batch's new addresses supersede a status: an address that a Service has left is closed at
- * once, not with the next sync. */
+/* The batch's new addresses supersede a status: an address that a Service has left is closed with
+ * this sync, not with the next one.  While changes only add, it counts. */
 static const struct azure_service *up_to_date(struct batch *b, const struct azure_service *s,
                                               bool *ret_known)
 {
@@ -70,13 +73,17 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
             continue;
         }
         struct tt_service *in = ARENA_NEW(a, struct tt_service);
-        struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, c->lb_ips.n + 1);
+        size_t n_told = b->phase == SETTLE && c->adds_only ? s->in->n_ingress : 0;
+        struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, c->lb_ips.n + n_told + 1);
         for (size_t k = 0; k < c->lb_ips.n; k++) {
             ingress[k].ip = c->lb_ips.items[k];
         }
+        for (size_t k = 0; k < n_told; k++) {
+            ingress[c->lb_ips.n + k] = s->in->ingress[k];
+        }
         *in = *s->in;
         in->ingress = ingress;
-        in->n_ingress = (uint32_t)c->lb_ips.n;
+        in->n_ingress = (uint32_t)(c->lb_ips.n + n_told);
         *ret_known = true;
         return azure_service_read(a, &b->y->p->naming, in);
     }
@@ -210,7 +217,7 @@ static void note_unknown(struct batch *b, const struct azure_item *it)
 static bool is_refused(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
-    if (!it->want || !azure_lacks_address(y, it->service)) {
+    if (!it->want || b->phase == CLOSE || !azure_lacks_address(y, it->service)) {
         return false;
     }
     if (!y->s->planning) {
@@ -218,7 +225,9 @@ static bool is_refused(struct batch *b, struct azure_item *it)
                       "the load balancer has no address yet, so no traffic is let in");
         return true;
     }
-    note_unknown(b, it);
+    if (!it->closes_later || !it->redirected) { /* else the stage "admit" has said so */
+        note_unknown(b, it);
+    }
     return false;
 }
 
@@ -324,6 +333,37 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     };
 }
 
+/* The status tells of an address that the Service leaves.  Clients use it until the status tells
+ * the new one, and so long it stays open. */
+static bool leaves_told(struct batch *b, const struct azure_item *it)
+{
+    struct arena *a = b->y->s->a;
+    if (b->at_once || !it->want ||
+        lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_NSGS))) {
+        return false;
+    }
+    struct azure_texts now = addresses(b->y, it);
+    struct azure_texts status = told(a, it);
+    struct str_set open = str_set_make(a, now.items, now.n);
+    bool leaves = false;
+    for (size_t i = 0; i < status.n; i++) {
+        leaves = leaves || !str_set_has(&open, status.items[i]);
+    }
+    return leaves;
+}
+
+/* Is the item one of this phase's? */
+static bool has_phase(struct batch *b, struct azure_item *it)
+{
+    if (!azure_item_is_carried_out(it) || it->want != (b->phase != WITHDRAW)) {
+        return false;
+    }
+    if (b->phase == SETTLE) {
+        it->closes_later = leaves_told(b, it);
+    }
+    return b->phase != CLOSE || it->closes_later;
+}
+
 static void gather_changes(struct batch *b)
 {
     struct azure_sync *y = b->y;
@@ -332,7 +372,7 @@ static void gather_changes(struct batch *b)
     b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
-        if (!azure_item_is_carried_out(it) || it->want != want) {
+        if (!has_phase(b, it)) {
             continue;
         }
         if (b->phase == ADMIT && azure_admit_needed(y, it)) {
@@ -354,6 +394,7 @@ static void gather_changes(struct batch *b)
             .lb_ips = want ? ips : joined(y->s->a, &ips, &let_in),
             .backend_ips = backends(b, it),
             .left = want ? joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
+            .adds_only = b->phase == SETTLE && it->closes_later,
         };
     }
     b->in.changes = b->changes;
@@ -421,49 +462,6 @@ static void tell_withheld(const struct batch *b)
 
 /* ---- the write ------------------------------------------------------------------------------- */
 
-/* The values of one member of a rule that is new: "443, 80". */
-static const char *values_of(struct arena *a, const struct azure_nsg_rule_change *c,
-                             const char *member)
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < c->n_fields; i++) {
-        const char *text = c->fields[i].new_value.text;
-        if (text != NULL && str_has_prefix(c->fields[i].path, member)) {
-            str_appendf(&b, "%s%s", b.len > 0 ? ", " : "", text);
-        }
-    }
-    return str_buf_to_arena(&b, a);
-}
-
-/* A rule that is new, on one line. */
-static const char *rule_line(struct arena *a, const struct azure_nsg_rule_change *c)
-{
-    return arena_printf(a, "%s %s from %s to %s, ports %s", values_of(a, c, "access"),
-                        values_of(a, c, "protocol"), values_of(a, c, "sourceAddressPrefix"),
-                        values_of(a, c, "destinationAddressPrefix"),
-                        values_of(a, c, "destinationPortRange"));
-}
-
-static void add_fields(struct lb_diff *d, const struct azure_nsg_result *r)
-{
-    for (size_t i = 0; i < r->n_diff; i++) {
-        const struct azure_nsg_rule_change *c = &r->diff[i];
-        const char *rule = arena_printf(d->a, "securityRules[%s]", c->name);
-        if (c->verb == LB_CREATE) {
-            (void)lb_diff_text(d, rule, NULL, rule_line(d->a, c));
-            continue;
-        }
-        for (size_t k = 0; k < c->n_fields; k++) {
-            (void)lb_diff_value(d, arena_printf(d->a, "%s.%s", rule, c->fields[k].path),
-                                c->fields[k].old_text, c->fields[k].new_value);
-        }
-        if (c->n_fields == 0) {
-            (void)lb_diff_text(d, rule, c->verb == LB_DELETE ? c->why : NULL,
-                               c->verb == LB_DELETE ? NULL : c->why);
-        }
-    }
-}
-
 /* For whose sake the write is: those of the batch who caused a difference, else (what is stale has
  * no owner) all. */
 static void find_owners(struct batch *b, const struct azure_nsg_result *r)
@@ -524,6 +522,17 @@ static const char *summary_of(struct batch *b, const struct azure_nsg_result *r)
     return n > 0 ? str_join(a, parts, n, "; ") : NULL;
 }
 
+/* Does the stage say, once, of a group that need not change that it is as it should be? */
+static bool decides(const struct batch *b)
+{
+    bool later = false;
+    for (size_t i = 0; i < b->in.n_changes; i++) {
+        later = later || b->changes[i].adds_only;
+    }
+    return b->phase == WITHDRAW || (b->phase == SETTLE && !later) ||
+           (b->phase == CLOSE && !b->y->security_planned);
+}
+
 static void emit(struct batch *b, const struct azure_nsg_result *r)
 {
     struct arena *a = b->y->s->a;
@@ -532,8 +541,10 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
     lb_diff_init(&diff, a);
     json_add(azure_props_make(doc), "securityRules", json_copy(r->rules));
     bool tagged = azure_tags_apply_config(a, doc, &b->y->p->config);
-    if ((b->phase == ADMIT || b->phase == BESIDE) && !r->changed && b->unknown.n == 0) {
-        return; /* the next stage that looks at the group keeps it, or writes its tags */
+    bool says = decides(b) || r->changed || b->unknown.n > 0;
+    b->y->security_planned = b->phase == SETTLE ? says : b->y->security_planned;
+    if (!says) {
+        return; /* the last stage that looks at the group keeps it, or writes its tags */
     }
     if (!r->changed && !tagged && b->unknown.n == 0) {
         for (size_t i = 0; i < b->in.n_changes; i++) {
@@ -542,7 +553,7 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
         }
         return;
     }
-    add_fields(&diff, r);
+    azure_nsg_result_fields(&diff, r);
     find_owners(b, r);
     const struct azure_emit op = {
         .kind = AZURE_NSGS,
@@ -582,9 +593,30 @@ static void take_errors(struct batch *b, const struct azure_nsg_result *r)
     }
 }
 
-static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase, struct err *err)
+/* Some rules cannot be added before others are taken away. */
+static bool lacks_room(const struct batch *b, const struct azure_nsg_result *r)
 {
-    struct batch b = {.y = azure_sync_of(s), .phase = phase, .plan = plan};
+    for (size_t i = 0; b->phase == SETTLE && i < b->in.n_changes; i++) {
+        if (b->changes[i].adds_only && r->errs[i].code != ERR_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int plan_rules(struct batch *b, struct azure_nsg_result *ret, struct err *err)
+{
+    b->in.rules = azure_array(b->y->nsg, "securityRules");
+    if (b->in.rules == NULL) {
+        b->in.rules = azure_own(b->y->s->a, json_object_new_array());
+    }
+    b->in.repair_adopted = b->y->p->repair_adopted;
+    return azure_nsg_plan(b->y->s->a, &b->in, ret, err);
+}
+
+static int plan_with(struct batch b, struct err *err)
+{
+    enum phase phase = b.phase;
     if (b.y->nsg == NULL) {
         if (phase == SETTLE) {
             refuse_all(b.y);
@@ -599,22 +631,26 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase,
         return ERR_OK;
     }
     gather_members(&b, phase >= BESIDE);
-    if (phase == SETTLE) {
-        tell_withheld(&b);
-    }
-    b.in.rules = azure_array(b.y->nsg, "securityRules");
-    if (b.in.rules == NULL) {
-        b.in.rules = azure_own(s->a, json_object_new_array());
-    }
-    b.in.repair_adopted = b.y->p->repair_adopted;
     struct azure_nsg_result r;
-    int rc = azure_nsg_plan(s->a, &b.in, &r, err);
+    int rc = plan_rules(&b, &r, err);
     if (rc != ERR_OK) {
         return rc;
+    }
+    if (lacks_room(&b, &r)) {
+        return plan_with((struct batch){.y = b.y, .phase = phase, .plan = b.plan, .at_once = true},
+                         err);
+    }
+    if (phase == SETTLE) {
+        tell_withheld(&b);
     }
     take_errors(&b, &r);
     emit(&b, &r);
     return ERR_OK;
+}
+
+static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase, struct err *err)
+{
+    return plan_with((struct batch){.y = azure_sync_of(s), .phase = phase, .plan = plan}, err);
 }
 
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err)
@@ -656,4 +692,9 @@ int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err
         return ERR_OK;
     }
     return plan_group(s, plan, SETTLE, err);
+}
+
+int azure_plan_close(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return plan_group(s, plan, CLOSE, err);
 }

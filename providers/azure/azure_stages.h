@@ -16,6 +16,8 @@
  *     security   security group: what Services that come or stay need
  *     links      private link services
  *     tidy       the balancer of the other kind, when a Service changed sides
+ *     close      security group: addresses that Services have left, once their status tells the new
+ *                ones
  *     release    public IPs that nothing uses any more
  *
  * Stages of members are in members/azure_members.h.  azure_flow.c has the table; each stage
@@ -37,6 +39,7 @@ int azure_observe_security(struct lb_sync *s, struct err *err);
 int azure_observe_unlink(struct lb_sync *s, struct err *err);
 int azure_observe_links(struct lb_sync *s, struct err *err);
 int azure_observe_tidy(struct lb_sync *s, struct err *err);
+int azure_observe_close(struct lb_sync *s, struct err *err);
 int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
@@ -49,6 +52,7 @@ int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_close(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 /* With azure_security_goes_beside(): adds the security group to a plan that writes members. */
 int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);

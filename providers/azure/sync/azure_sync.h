@@ -25,6 +25,7 @@ struct azure_item {
     const struct azure_service *flip;
     bool want;
     bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
+    bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
@@ -85,6 +86,7 @@ struct azure_sync {
     size_t n_namespaces;
     /* the first operation of the stage under way: a plan that is only shown is of all stages */
     size_t stage_op;
+    bool security_planned; /* the stage "security" has a line about the group */
     bool stage_is_new; /* it has none yet */
     /* planning: what stays and comes in the security group is in the plan already */
     bool security_is_planned;

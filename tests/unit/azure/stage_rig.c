@@ -152,6 +152,7 @@ STAGE(11)
 STAGE(12)
 STAGE(13)
 STAGE(14)
+STAGE(15)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -160,7 +161,7 @@ static const struct lb_stage wrapped[] = {
     {"8", NULL, observe_8, plan_8},    {"9", NULL, observe_9, plan_9},
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
-    {"14", NULL, observe_14, plan_14},
+    {"14", NULL, observe_14, plan_14}, {"15", NULL, observe_15, plan_15},
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */

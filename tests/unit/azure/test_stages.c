@@ -251,8 +251,8 @@ static void external_to_internal__new_side_first_address_last(void **state)
     web->verb = TT_VERB_ENSURE;
     stage_rig_run(r);
     written(r, "balancers: create load balancer kubernetes-internal [web]\n"
-               "security: change network security group nsg [web]\n"
                "tidy: delete load balancer kubernetes [web]\n"
+               "close: change network security group nsg [web]\n"
                "release: delete public IP address kubernetes-aweb [web]\n");
     same_text("status", web->status, "10.0.0.2");
     same_text("before tidying", web->served, "10.0.0.2");

@@ -16,7 +16,7 @@
 #define REST                                                                                       \
     "admit: change network security group nsg [web]\n"                                             \
     "balancers: change load balancer kubernetes [web]\n"                                           \
-    "security: change network security group nsg [web]\n"                                          \
+    "close: change network security group nsg [web]\n"                                             \
     "release: delete public IP address " INTERIM " [web]\n"
 #define has_pips(r, want)  same_text("public IPs", stage_rig_names(r, AZURE_PIPS), want)
 #define has_rules(r, want) same_text("security rules", stage_rig_rules(r), want)
@@ -70,7 +70,7 @@ static void two_families__each_is_made_anew(void **state)
                "renew: create public IP address kubernetes-aweb-IPv6 [web]\n"
                "admit: change network security group nsg [web]\n"
                "balancers: change load balancer kubernetes [web]\n"
-               "security: change network security group nsg [web]\n"
+               "close: change network security group nsg [web]\n"
                "release: delete public IP address " INTERIM " [web]\n"
                "release: delete public IP address " INTERIM "-IPv6 [web]\n");
     has_pips(r, "kubernetes-aweb kubernetes-aweb-IPv6");
@@ -87,7 +87,7 @@ static void another_prefix__comes_before_the_old_one_goes(void **state)
     static const char want[] = "addresses: create public IP address kubernetes-aweb-front [web]\n"
                                "admit: change network security group nsg [web]\n"
                                "balancers: change load balancer kubernetes [web]\n"
-                               "security: change network security group nsg [web]\n"
+                               "close: change network security group nsg [web]\n"
                                "release: delete public IP address kubernetes-aweb [web]\n";
     stage_rig_plan(r);
     written(r, want);
@@ -133,7 +133,8 @@ static void no_room__goes_before_it_comes(void **state)
         stage_rig_run(r);
         succeeded(web);
         written(r, BEGIN PUT_ON GONE MADE "balancers: change load balancer kubernetes [web]\n"
-                                          "security: change network security group nsg [web]\n");
+                                          "security: change network security group nsg [web]\n"
+                                          "close: change network security group nsg [web]\n");
         has_pips(r, alone ? "kubernetes-aweb" : "kubernetes-aapi kubernetes-aweb");
         stage_rig_settled(r);
         stage_rig_free(r);
