@@ -30,7 +30,7 @@
 
 #define LOG_WRITER_MAX       ((size_t)1024 * 1024)
 #define LOG_WRITER_GATHER_MS 5
-#define LOG_WRITER_ENOUGH    ((size_t)64 * 1024) /* so many bytes do not wait for more */
+#define LOG_WRITER_ENOUGH    ((size_t)64 * 1024) /* bytes; this many are written at once */
 
 struct log_writer {
     int fd;

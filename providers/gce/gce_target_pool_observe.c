@@ -253,19 +253,25 @@ static int hold_to_take_along(struct look *l, struct err *err)
     return rc;
 }
 
-/* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone,
- * look again. */
+static bool check_is_fine(const struct look *l)
+{
+    const struct gce_tp_item *t = l->t;
+    const struct gce_tp_observed *o = &t->o;
+    return o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
+           !gce_check_differs(&o->node_check, &t->desired.check) &&
+           !gce_firewall_check_differs(l->s->a, &o->node_firewall, &t->desired.check_firewall);
+}
+
+/* Nothing was known of the shared check, and it is fine: other Services need not wait.  The
+ * snapshot said that it is fine, the cloud says that it is not: take it alone, look again. */
 static int hold_alone_if_needed(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
-    const struct gce_tp_observed *o = &t->o;
-    if (t->hold != HOLD_TOGETHER || t->slots.from_snapshot) {
-        return ERR_OK;
+    if (t->hold == HOLD_ALONE && check_is_fine(l)) {
+        hold_share(t->lock);
+        t->hold = HOLD_TOGETHER;
     }
-    bool fine = o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
-                !gce_check_differs(&o->node_check, &t->desired.check) &&
-                !gce_firewall_check_differs(l->s->a, &o->node_firewall, &t->desired.check_firewall);
-    if (fine) {
+    if (t->hold != HOLD_TOGETHER || t->slots.from_snapshot || check_is_fine(l)) {
         return ERR_OK;
     }
     if (!hold(l, HOLD_ALONE, err)) {

@@ -185,6 +185,7 @@ class Front:
         self.open, self.lock = set(), threading.Lock()
         self.seen = []                              # every request, in order
         self.closed, self.bell = False, Bell()
+        self.begins = threading.Lock()
         self.threads = set()
         self._begin(self._accept)
 
@@ -215,11 +216,16 @@ class Front:
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.cut()
-        while threads := list(self.threads):        # once none is left, nothing more comes to the server behind
+        while threads := self._begun():             # once none is left, nothing more comes to the server behind
             threads[0].join(LIMIT_S)
             assert threads[0] not in self.threads, "a thread of a Front does not end"
 
     # --- inside ---
+    def _begun(self):
+        """Threads that have begun, so that they can be waited for."""
+        with self.begins:
+            return list(self.threads)
+
     def _begin(self, work, *args):
         def run():
             try:
@@ -227,8 +233,9 @@ class Front:
             finally:
                 self.threads.discard(threading.current_thread())
         thread = threading.Thread(target=run, daemon=True)
-        self.threads.add(thread)
-        thread.start()
+        with self.begins:
+            self.threads.add(thread)
+            thread.start()
 
     def _accept(self):
         while not self.closed:

@@ -41,7 +41,7 @@ def comments(text):
 
 
 def rule_comments(tree):
-    """Comments fit 100 columns, open with their subject (not with What, Who, Whose, Whoever), and name the actor: no "is told", no somebody."""
+    """Comments fit 100 columns, open with their subject (not with What, Who, Whose, Whoever), and name the actor ("is told" and "somebody" name none)."""
     bad = []
     for f in tree.code():
         if f.startswith(UNREAD):

@@ -192,13 +192,19 @@ static void listeners_certify(struct aws_classic_run *r)
     }
 }
 
+/* A full balancer takes the new listeners in the place of those that go; else none goes. */
+static bool fits_in(const struct aws_listener_diff *diff)
+{
+    return diff->n_create <= diff->n_remove;
+}
+
 /* Those of the ports to remove that are made again, and those that were tried; or those that are
  * not.  The draft, or -1: there is none. */
 static int listeners_remove(struct aws_classic_run *r, bool again,
                             const struct aws_classic_listener *tried, size_t n_tried)
 {
     struct aws_planning *p = r->p;
-    bool first = again || (r->listeners.n_create > 0 && r->listeners.n_remove > 0 &&
+    bool first = again || (r->listeners.n_create > 0 && fits_in(&r->listeners) &&
                            lb_plan_makes_room(p->plan, p->service->key, KIND));
     int d = -1;
     size_t n = 0;

@@ -177,6 +177,7 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
                             const struct aws_nlb_slots *slots, struct lb_value balancer)
 {
     bool comes = false;
+    size_t n_more = 0; /* listeners of ports that have none */
     for (size_t i = 0; i < slots->n; i++) {
         const struct aws_nlb_slot *slot = &slots->items[i];
         if (slot->listener != NULL && slot->turn != AWS_NLB_ANEW) {
@@ -193,6 +194,7 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
                            "Port %d does not answer until its new listener exists.", port);
         }
         comes = true;
+        n_more += slot->listener == NULL ? 1 : 0;
         int made = plan_create(p, want, slot, balancer);
         if (gone >= 0 && !str_is_empty(slot->listener->target_group)) {
             plan_undo(p, want, slot->listener, gone, made);
@@ -200,7 +202,9 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
     }
     bool first = false;
     if (slots->n_unwanted > 0) {
-        first = comes && lb_plan_makes_room(p->plan, p->service->key, KIND);
+        /* a full balancer takes them in the place of those that go; else none goes for them */
+        first = comes && n_more <= slots->n_unwanted &&
+                lb_plan_makes_room(p->plan, p->service->key, KIND);
         first = aws_nlb_groups_make_room(p, slots) || first;
     }
     for (size_t i = 0; i < slots->n_unwanted; i++) {

@@ -87,7 +87,7 @@ struct azure_sync {
     /* the first operation of the stage under way: a plan that is only shown is of all stages */
     size_t stage_op;
     bool security_planned; /* the stage "security" has a line about the group */
-    bool stage_is_new; /* it has none yet */
+    bool stage_is_new;     /* it has none yet */
     /* planning: what stays and comes in the security group is in the plan already */
     bool security_is_planned;
     /* IDs of scale sets of which Azure said that they hold a balancer that has to go */

@@ -149,6 +149,45 @@ static void nlb__no_group_to_borrow__waits_for_room(void **state)
     }
 }
 
+/* ---- a balancer that takes no further listener ----------------------------------------------- */
+
+/* Listeners go first only where those that come fit in their place: else AWS refuses the new ones,
+ * and the ports that served would be gone. */
+static void full_of_listeners__what_goes_goes_first_where_the_rest_fits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind;
+        const char *full;
+        const char *remove;
+        const char *make;
+        const char *ports;
+        bool first;
+    } rows[] = {
+        {"classic", "classic load balancer", "DeleteLoadBalancerListeners",
+         "CreateLoadBalancerListeners", "80:30080 8080:30083", true},
+        {"classic", "classic load balancer", "DeleteLoadBalancerListeners",
+         "CreateLoadBalancerListeners", "80:30080 8080:30083 9:30084", false},
+        {"nlb", "listener", "DeleteListener", "CreateListener", "80:30080 8080:30083", true},
+        {"nlb", "listener", "DeleteListener", "CreateListener", "80:30080 8080:30083 9:30084",
+         false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct service_kit *s = service_kit_new();
+        s->k->kind = rows[i].kind;
+        s->k->ports = "81:30081 8081:30082";
+        service_settle(s, true);
+        s->k->ports = rows[i].ports;
+        s->k->repairs = true;
+        s->full = rows[i].full;
+        service_plan(s, true);
+        if ((wave_of(s, rows[i].remove, 0) < wave_of(s, rows[i].make, 0)) != rows[i].first) {
+            fail_msg("row %zu: %s", i, kit_waves(s->k));
+        }
+        service_kit_free(s);
+    }
+}
+
 UNIT_MAIN(room)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +196,7 @@ UNIT_MAIN(room)
         cmocka_unit_test(classic__not_full_or_spared__new_rule_comes_first),
         cmocka_unit_test(nlb__no_room_for_a_group__old_one_serves_the_new_port),
         cmocka_unit_test(nlb__no_group_to_borrow__waits_for_room),
+        cmocka_unit_test(full_of_listeners__what_goes_goes_first_where_the_rest_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
