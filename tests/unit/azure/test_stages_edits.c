@@ -464,6 +464,21 @@ static void wishes__that_upstream_reads_otherwise__wait_for_an_edit(void **state
     }
 }
 
+/* One Service is closed by a deny rule, another one has a blank list and is open: each stage that
+ * writes the group asks whether the rule closes the second one, too, the last one included, which
+ * reads nothing when no Service has moved. */
+static void blank_ranges__beside_a_service_that_denies_all__are_open(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *shut = stage_rig_add(r, "shut", RANGES("nonsense"), NULL);
+    struct rig_service *open = stage_rig_add(r, "open", RANGES("  "), NULL);
+    stage_rig_run(r);
+    succeeded(shut);
+    succeeded(open);
+    assert_non_null(strstr(stage_rig_rules(r), open->status));
+    stage_rig_settled(r);
+}
+
 /* The link comes; the probe stays the one that upstream left, until the annotation is edited. */
 static void link_with_blanks__its_probe_waits(void **state)
 {
@@ -488,6 +503,7 @@ UNIT_MAIN(stages_edits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wishes__that_upstream_reads_otherwise__wait_for_an_edit),
+        RIG_TEST(blank_ranges__beside_a_service_that_denies_all__are_open),
         cmocka_unit_test(link_with_blanks__its_probe_waits),
         RIG_TEST(floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after),
         RIG_TEST(unproven__a_node_comes__joins_what_stands),
