@@ -73,6 +73,9 @@ bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
     if (!azure_item_is_carried_out(it) || !it->want || it->service->disable_nsg_rule) {
         return false;
     }
+    if (y->interim) {
+        return azure_renews(it) && it->interim_serves;
+    }
     bool needed = false;
     for (size_t i = 0; i < y->lbs.n && !needed; i++) {
         struct json_object *lb = y->lbs.items[i];
@@ -101,7 +104,12 @@ bool azure_admit_any(struct azure_sync *y)
 struct azure_texts azure_admit_addresses(struct azure_sync *y, const struct azure_item *it,
                                          bool *ret_unknown)
 {
-    struct azure_texts now = azure_addresses_of(y, it->service);
+    struct azure_texts now;
+    if (y->interim) {
+        *ret_unknown = !azure_interim_addresses(y, it, &now) || *ret_unknown;
+        return now;
+    }
+    now = azure_addresses_of(y, it->service);
     const char **items = ARENA_ARRAY(y->s->a, const char *, now.n + AZURE_FAMILIES);
     struct azure_texts all = {.items = items};
     for (size_t i = 0; it->service->internal && i < now.n; i++) {

@@ -18,6 +18,7 @@
 #include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
+#include "providers/azure/azure_standing.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
@@ -90,73 +91,6 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
     return s;
 }
 
-/* ---- what stands ----------------------------------------------------------------------------- */
-
-/* Does the Service ask for the port that a load balancing rule needs open? */
-static bool asks_for(const struct azure_access *x, struct json_object *rule)
-{
-    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
-    const char *protocol = str_nonnull(azure_prop_str(rule, "protocol"));
-    int64_t port = azure_prop_int(rule, floats ? "frontendPort" : "backendPort", 0);
-    bool asks = port == 0; /* all ports */
-    for (int p = 0; floats != x->service->disable_floating_ip && p < AZURE_PROTOCOLS; p++) {
-        for (size_t i = 0; azure_eq(azure_protocol_text((enum azure_protocol)p), protocol) &&
-                           i < x->ports[p].n && !asks;
-             i++) {
-            asks = x->ports[p].items[i] == port;
-        }
-    }
-    return asks;
-}
-
-/* Of one of the batch's changes, or of a Service that still asks for what the rule does? */
-static bool is_cared_for(const struct batch *b, struct json_object *rule)
-{
-    const struct azure_sync *y = b->y;
-    const char *name = azure_doc_name(rule);
-    for (size_t i = 0; i < b->in.n_changes; i++) {
-        if (azure_has_prefix(name, b->changes[i].access->service->base)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < y->n_services; i++) {
-        if (!svc_is_unreadable(y->services[i]->in) &&
-            azure_has_prefix(name, y->services[i]->base)) {
-            return b->members[i].cleaned || asks_for(b->members[i].access, rule);
-        }
-    }
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (it->service != NULL && !azure_item_is_unproven(it) &&
-            azure_has_prefix(name, it->service->base)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose
- * edit has not been carried out (it was refused, or waits): its traffic goes on. */
-static void gather_standing(struct batch *b)
-{
-    struct azure_sync *y = b->y;
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        struct json_object *rule;
-        AZURE_EACH (rule, azure_array(y->lbs.items[i], "loadBalancingRules")) {
-            const char *id = azure_ref(rule, "frontendIPConfiguration");
-            if (id == NULL || is_cared_for(b, rule)) {
-                continue;
-            }
-            const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
-            ip[0] = azure_additional_frontend(y, y->lbs.items[i], id);
-            b->members[b->in.n_members++] = (struct azure_nsg_member){
-                .access = azure_access_read(y->s->a, azure_service_of_rule(y, rule)),
-                .assigned = {.items = ip, .n = ip[0][0] != '\0'},
-            };
-        }
-    }
-}
-
 static void gather_members(struct batch *b, bool cleaned)
 {
     struct azure_sync *y = b->y;
@@ -174,10 +108,10 @@ static void gather_members(struct batch *b, bool cleaned)
             .cleaned = cleaned && is_going(y, s),
         };
     }
-    if (b->phase != ADMIT) {
-        gather_standing(b);
-    }
     b->in.members = b->members;
+    if (b->phase != ADMIT) {
+        azure_standing_gather(y, &b->in, b->members);
+    }
 }
 
 static void gather_nodes(struct batch *b)
@@ -333,8 +267,8 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     };
 }
 
-/* The status tells of an address that the Service leaves.  Clients use it until the status tells
- * the new one, and so long it stays open. */
+/* The status tells of an address that the Service leaves, or may: an interim frontend stands.
+ * Clients use it until the status tells the new one, and so long it stays open. */
 static bool leaves_told(struct batch *b, const struct azure_item *it)
 {
     struct arena *a = b->y->s->a;
@@ -345,7 +279,7 @@ static bool leaves_told(struct batch *b, const struct azure_item *it)
     struct azure_texts now = addresses(b->y, it);
     struct azure_texts status = told(a, it);
     struct str_set open = str_set_make(a, now.items, now.n);
-    bool leaves = false;
+    bool leaves = azure_interim_left(b->y, it->service).n > 0;
     for (size_t i = 0; i < status.n; i++) {
         leaves = leaves || !str_set_has(&open, status.items[i]);
     }
@@ -386,6 +320,8 @@ static void gather_changes(struct batch *b)
         struct azure_texts ips = addresses(y, it);
         struct azure_texts status = told(y->s->a, it);
         struct azure_texts let_in = azure_admitted(y, it);
+        struct azure_texts interim = azure_interim_left(y, it->service);
+        let_in = joined(y->s->a, &let_in, &interim);
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_additional_access(y, it->service),
