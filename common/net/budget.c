@@ -28,7 +28,7 @@
 
 void budget_init(struct budget *b, const struct budget_limit *limit, int64_t now_ms)
 {
-    *b = (struct budget){.limit = limit, .cut_ms = now_ms - CUT_EVERY_MS, .grown_ms = now_ms};
+    *b = (struct budget){.limit = limit, .cut_ms = now_ms, .judged_ms = now_ms, .grown_ms = now_ms};
     ratelimit_init(&b->bucket, limit->per_second, limit->burst, now_ms);
 }
 
@@ -86,6 +86,9 @@ int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret
         at = ratelimit_take(&b->bucket, now_ms);
         at = at < b->closed_until_ms ? b->closed_until_ms : at;
     }
+    if (!*ret_again && at > b->booked_ms) {
+        b->booked_ms = at;
+    }
     if (at > now_ms) {
         b->held++;
         b->short_of = true;
@@ -100,7 +103,7 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
     if (closed_ms > 0 && now_ms + closed_ms > b->closed_until_ms) {
         b->closed_until_ms = now_ms + closed_ms;
     }
-    if (now_ms - b->cut_ms < CUT_EVERY_MS) {
+    if (now_ms < b->judged_ms) {
         return;
     }
     double documented = b->limit->per_second, rate = b->bucket.per_second;
@@ -109,6 +112,7 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
         b->modest_ms = b->modest_ms < MODEST_MOST_MS ? b->modest_ms : MODEST_MOST_MS;
     }
     b->cut_ms = now_ms;
+    b->judged_ms = (now_ms > b->booked_ms ? now_ms : b->booked_ms) + CUT_EVERY_MS;
     b->grown_ms = now_ms;
     b->short_of = false;
     set_rate(b, rate > documented ? documented : rate * CUT_TO_PART, now_ms);

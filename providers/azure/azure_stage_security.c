@@ -6,8 +6,8 @@
  *     admit      what Services that serve already will need, before their balancers send traffic
  *                elsewhere (azure_admit.h)
  *     security   what the others need once their addresses are known, and what edits have left; for
- *                new Services it is written beside the members of their pools, where its rules name
- *                no node
+ *                Services that are new or change sides it is written beside the members of their
+ *                pools, where its rules name no node
  *     close      what Services that have moved have left, once their status tells the new address
  *
  * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
@@ -47,8 +47,13 @@ struct batch {
     struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
 
-/* ---- of all Services
- * ----------------------------------------------------------------------------- */
+/* Phases that let in what Services need that stay. */
+static bool opens(enum phase phase)
+{
+    return phase == BESIDE || phase == SETTLE;
+}
+
+/* ---- of all Services ------------------------------------------------------------------------- */
 
 static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 {
@@ -74,7 +79,7 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
             continue;
         }
         struct tt_service *in = ARENA_NEW(a, struct tt_service);
-        size_t n_told = b->phase == SETTLE && c->adds_only ? s->in->n_ingress : 0;
+        size_t n_told = opens(b->phase) && c->adds_only ? s->in->n_ingress : 0;
         struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, c->lb_ips.n + n_told + 1);
         for (size_t k = 0; k < c->lb_ips.n; k++) {
             ingress[k].ip = c->lb_ips.items[k];
@@ -271,19 +276,9 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
  * Clients use it until the status tells the new one, and so long it stays open. */
 static bool leaves_told(struct batch *b, const struct azure_item *it)
 {
-    struct arena *a = b->y->s->a;
-    if (b->at_once || !it->want ||
-        lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_NSGS))) {
-        return false;
-    }
-    struct azure_texts now = addresses(b->y, it);
-    struct azure_texts status = told(a, it);
-    struct str_set open = str_set_make(a, now.items, now.n);
-    bool leaves = azure_interim_left(b->y, it->service).n > 0;
-    for (size_t i = 0; i < status.n; i++) {
-        leaves = leaves || !str_set_has(&open, status.items[i]);
-    }
-    return leaves;
+    return !b->at_once && it->want &&
+           !lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_NSGS)) &&
+           (azure_interim_left(b->y, it->service).n > 0 || azure_leaves_told(b->y, it));
 }
 
 /* Is the item one of this phase's? */
@@ -292,7 +287,7 @@ static bool has_phase(struct batch *b, struct azure_item *it)
     if (!azure_item_is_carried_out(it) || it->want != (b->phase != WITHDRAW)) {
         return false;
     }
-    if (b->phase == SETTLE) {
+    if (opens(b->phase)) {
         it->closes_later = leaves_told(b, it);
     }
     return b->phase != CLOSE || it->closes_later;
@@ -330,7 +325,7 @@ static void gather_changes(struct batch *b)
             .lb_ips = want ? ips : joined(y->s->a, &ips, &let_in),
             .backend_ips = backends(b, it),
             .left = want ? joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
-            .adds_only = b->phase == SETTLE && it->closes_later,
+            .adds_only = opens(b->phase) && it->closes_later,
         };
     }
     b->in.changes = b->changes;
@@ -532,7 +527,7 @@ static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 /* Some rules cannot be added before others are taken away. */
 static bool lacks_room(const struct batch *b, const struct azure_nsg_result *r)
 {
-    for (size_t i = 0; b->phase == SETTLE && i < b->in.n_changes; i++) {
+    for (size_t i = 0; opens(b->phase) && i < b->in.n_changes; i++) {
         if (b->changes[i].adds_only && r->errs[i].code != ERR_OK) {
             return true;
         }
@@ -573,6 +568,9 @@ static int plan_with(struct batch b, struct err *err)
         return rc;
     }
     if (lacks_room(&b, &r)) {
+        if (phase == BESIDE) {
+            return ERR_OK; /* what closes a former address waits for what serves */
+        }
         return plan_with((struct batch){.y = b.y, .phase = phase, .plan = b.plan, .at_once = true},
                          err);
     }

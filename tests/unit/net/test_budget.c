@@ -153,6 +153,62 @@ static void budget_refused__above_what_is_documented__stays_at_that_for_longer_e
     assert_in_range(waits_ms[2], 240000, 242000);
 }
 
+/* A cloud that has the documented limit, and requests of a burst, so many in flight: each is sent
+ * when it may, answered after TRIP_MS, and takes another token when it is refused. */
+#define IN_FLIGHT 100
+#define TRIP_MS   200
+
+struct burst {
+    struct budget ours;
+    struct ratelimit cloud;
+    int64_t sent_ms[IN_FLIGHT]; /* by request; -1: none */
+    int todo;
+};
+
+static int next_of(const struct burst *u)
+{
+    int next = -1;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        if (u->sent_ms[i] >= 0 && (next < 0 || u->sent_ms[i] < u->sent_ms[next])) {
+            next = i;
+        }
+    }
+    return next;
+}
+
+/* Returns when the last one is done. */
+static int64_t play(struct burst *u)
+{
+    int64_t end = 0;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        u->sent_ms[i] = take(&u->ours, 0);
+        u->todo--;
+    }
+    for (int i; (i = next_of(u)) >= 0;) {
+        int64_t answered = u->sent_ms[i] + TRIP_MS;
+        bool served = ratelimit_try(&u->cloud, u->sent_ms[i]);
+        if (!served) {
+            budget_refused(&u->ours, answered, 0);
+        }
+        end = answered;
+        u->todo -= served;
+        u->sent_ms[i] = served && u->todo < 0 ? -1 : take(&u->ours, answered);
+    }
+    return end;
+}
+
+/* Requests that were booked at a refused rate are refused, too, and say nothing of the new one. */
+static void budget_refused__what_was_booked_before__cuts_no_more(void **state)
+{
+    (void)state;
+    struct burst u = {.todo = 1000};
+    budget_init(&u.ours, &limit, 0);
+    ratelimit_init(&u.cloud, limit.per_second, limit.burst, 0);
+    int64_t end = play(&u);
+    assert_in_range(end, 96000, 103000); /* at the documented rate: 96 s */
+    assert_true(u.ours.refused < 110);   /* a higher rate is tried twice */
+}
+
 static void budgets__less_than_half_is_left__are_short(void **state)
 {
     (void)state;
@@ -256,6 +312,7 @@ UNIT_MAIN(budget)
         cmocka_unit_test(budget_refused__above_what_is_documented__falls_back_to_that),
         cmocka_unit_test(
             budget_refused__above_what_is_documented__stays_at_that_for_longer_each_time),
+        cmocka_unit_test(budget_refused__what_was_booked_before__cuts_no_more),
         cmocka_unit_test(budgets__less_than_half_is_left__are_short),
         cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
         cmocka_unit_test(budgets__of_a_provider__report_what_changes),
