@@ -249,6 +249,7 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
     struct aws_group_change c = {
         .group = g,
         .diff = aws_rules_diff(p->a, &want->rules, &g->rules),
+        .shuts_out = true,
         .why_authorize =
             arena_printf(p->a, "ports and source ranges of Service %s ask for it", key),
         .why_revoke = arena_printf(p->a, "no port or source range of Service %s asks for it", key),

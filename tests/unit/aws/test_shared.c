@@ -314,6 +314,71 @@ static void edit__rule_of_a_balancer_that_no_service_has__goes(void **state)
     }
 }
 
+/* A group with tags of ours and a rule that lets all clients in to a port. */
+static const char *open_group(struct flow_kit *k, const char *id, const char *name,
+                              const char *port, const char *description)
+{
+    return arena_printf(
+        k->a,
+        "<item><groupId>%s</groupId><groupName>%s</groupName><vpcId>vpc-1</vpcId>"
+        "<groupDescription>x</groupDescription><tagSet>" FLOW_OURS "</tagSet><ipPermissions>"
+        "<item><ipProtocol>tcp</ipProtocol><fromPort>%s</fromPort><toPort>%s</toPort><ipRanges>"
+        "<item><cidrIp>0.0.0.0/0</cidrIp><description>%s</description></item></ipRanges></item>"
+        "</ipPermissions></item>",
+        id, name, port, port, description);
+}
+
+/* A managed NLB gets narrower ranges, and one of its two groups has no room for them: the other one
+ * shuts out the clients that are not let in any more. */
+static void edit__one_group_is_full__the_other_one_is_narrowed(void **state)
+{
+    struct flow_kit *k = *state;
+    static const struct {
+        const char *full, *other;
+    } cases[] = {{"sg-nodes", "sg-mine"}, {"sg-mine", "sg-nodes"}};
+    const struct tt_service *svc =
+        aws_test_object(k->a, "{\"type\":\"nlb\"}",
+                        "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}],"
+                        "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]");
+    k->config = "NLBSecurityGroupMode=Managed";
+    k->nodes = "n1";
+    assert_int_equal(flow_kit_open(k), TT_OK);
+    const char *own = aws_service_read(k->a, &k->p->naming, svc)->nlb_group;
+    const char *nodes = "kubernetes.io/rule/nlb/client=" NAME;
+    const char *groups =
+        arena_printf(k->a, FLOW_GROUPS("%s%s"), open_group(k, "sg-mine", own, "80", ""),
+                     open_group(k, "sg-nodes", "nodes", "30080", nodes));
+    const char *at = strstr(FLOW_NLB, "</member></LoadBalancers>");
+    const char *nlb = arena_printf(k->a,
+                                   "%.*s<SecurityGroups><member>sg-mine</member>"
+                                   "</SecurityGroups>%s",
+                                   (int)(strlen(FLOW_NLB) - strlen(at)), FLOW_NLB, at);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {
+            {arena_printf(k->a, "AuthorizeSecurityGroupIngress GroupId=%s", cases[i].full), 400,
+             "RulesPerSecurityGroupLimitExceeded full", 0},
+            {"elbv2 DescribeLoadBalancers", 0, nlb, 0},
+            {"tag-key", 0, groups, 0},
+            FLOW_NLB_IS_FINE};
+        k->rows = rows;
+        clock_fake_advance(k->clock, AWS_SETTLES_MS);
+        (void)flow_kit_asked(k);
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_QUOTA) {
+            fail_msg("%d %s", (int)k->r.code, k->r.message);
+        }
+        size_t closed = flow_kit_count(
+            k, arena_printf(k->a, "RevokeSecurityGroupIngress GroupId=%s", cases[i].other));
+        if (closed == 0) {
+            fail_msg("%s is full: %s", cases[i].full, flow_kit_asked(k));
+        }
+        assert_int_equal(flow_kit_count(k, arena_printf(k->a,
+                                                        "RevokeSecurityGroupIngress "
+                                                        "GroupId=%s",
+                                                        cases[i].full)),
+                         0);
+    }
+}
+
 UNIT_MAIN(shared)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +392,7 @@ UNIT_MAIN(shared)
         FLOW_TEST(edit__node_port_that_another_has_now__clients_of_it_stay_let_in),
         FLOW_TEST(deletion__probes_beside_a_service_that_is_wrong__stay),
         FLOW_TEST(edit__rule_of_a_balancer_that_no_service_has__goes),
+        FLOW_TEST(edit__one_group_is_full__the_other_one_is_narrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
