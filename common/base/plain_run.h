@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 /* Ends a run: a quote, a backslash, a control byte; with `ascii` also what is not ASCII. */
 static inline bool plain_run_ends(unsigned char b, bool ascii)
@@ -106,6 +109,38 @@ __attribute__((target("avx2"))) static inline uint64_t plain_run_ends32_wide(con
 __attribute__((target("avx2"))) static inline uint64_t plain_run_ends64_wide(const char *p)
 {
     return plain_run_ends32_wide(p) | plain_run_ends32_wide(p + 32) << 32;
+}
+
+/* Of 32 bytes those that are a quote or a backslash; *low becomes the lowest of all. */
+__attribute__((target("avx2"))) static inline uint64_t plain_run_quotes32_wide(const char *p,
+                                                                               __m256i *low)
+{
+    /* By a byte's low half: the one that ends a run, else a byte that is never looked up. */
+    const __m256i ends =
+        _mm256_setr_epi8(-1, -1, '"', -1, -1, -1, -1, -1, -1, -1, -1, -1, '\\', -1, -1, -1, -1, -1,
+                         '"', -1, -1, -1, -1, -1, -1, -1, -1, -1, '\\', -1, -1, -1);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    *low = _mm256_min_epu8(*low, v);
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_shuffle_epi8(ends, v), v));
+}
+
+/* plain_run_ends64() of `blocks` times 64 bytes.  Control bytes are rare: whether there are any is
+ * asked once for all. */
+__attribute__((target("avx2"))) static inline void plain_run_ends_wide(const char *p, size_t blocks,
+                                                                       uint64_t *ret)
+{
+    __m256i low = _mm256_set1_epi8(-1);
+    for (size_t i = 0; i < blocks; i++) {
+        ret[i] = plain_run_quotes32_wide(p + i * 64, &low) |
+                 plain_run_quotes32_wide(p + i * 64 + 32, &low) << 32;
+    }
+    const __m256i blank = _mm256_set1_epi8(0x20);
+    if (_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(low, blank), blank)) == -1) {
+        return;
+    }
+    for (size_t i = 0; i < blocks; i++) {
+        ret[i] = plain_run_ends64_wide(p + i * 64);
+    }
 }
 #else
 static inline uint64_t plain_run_ends64(const char *p)
