@@ -201,6 +201,40 @@ static void no_floating_ip__stops_in_between(void **state)
     stage_rig_settled(r);
 }
 
+/* An edit of more than the tags: the interim frontend serves as the Service did, so that is what the
+ * security group lets in there. */
+static void floating_ip_goes_as_well__the_interim_one_is_open_until_told(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, FLOATS_NOT);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    r->fail = "kubernetes-aweb";
+    r->fail_times = 1;
+    r->fail_code = ERR_TRANSIENT;
+    stage_rig_run(r);
+    same_text("told", web->served, "20.0.0.3");
+    has_rules(r, "80>20.0.0.1,20.0.0.2,20.0.0.3");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    stage_rig_settled(r);
+}
+
+/* The plan knows of the write that lets in at the new address, also if no port of the rules that
+ * stand is kept. */
+static void ports_change_as_well__planned_as_done(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    web->spec = "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"UDP\"}]";
+    stage_rig_plan(r);
+    const char *planned = r->log;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, planned);
+    stage_rig_settled(r);
+}
+
 /* ---- refusals, while the interim address serves ---------------------------------------------- */
 
 static void beside_refused__the_former_one_serves(void **state)
@@ -550,6 +584,8 @@ UNIT_MAIN(stages_renew)
         cmocka_unit_test(no_room__goes_before_it_comes),
         cmocka_unit_test(no_room_beside__stops_in_between),
         RIG_TEST(no_floating_ip__stops_in_between),
+        RIG_TEST(floating_ip_goes_as_well__the_interim_one_is_open_until_told),
+        RIG_TEST(ports_change_as_well__planned_as_done),
         RIG_TEST(beside_refused__the_former_one_serves),
         RIG_TEST(deletion_refused__the_interim_one_serves),
         RIG_TEST(deletion_refused_and_taken_back__the_address_comes_back),
