@@ -201,8 +201,8 @@ static void no_floating_ip__stops_in_between(void **state)
     stage_rig_settled(r);
 }
 
-/* An edit of more than the tags: the interim frontend serves as the Service did, so that is what the
- * security group lets in there. */
+/* An edit of more than the tags: the interim frontend serves as the Service did, and that is what
+ * the security group lets in there. */
 static void floating_ip_goes_as_well__the_interim_one_is_open_until_told(void **state)
 {
     struct stage_rig *r = *state;
@@ -396,8 +396,8 @@ static void ports_change_meanwhile__the_interim_one_follows(void **state)
     stage_rig_settled(r);
 }
 
-/* Whichever write is refused, and whatever is asked for then: nothing of the interim one is left, and
- * the status tells an address that serves after every sync. */
+/* Whichever write is refused, and whatever is asked for then: nothing of the interim one is left,
+ * and the status tells an address that serves after every sync. */
 static const struct {
     const char *name, *annotations;
     uint32_t verb;
