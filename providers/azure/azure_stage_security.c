@@ -144,8 +144,9 @@ static void gather_nodes(struct batch *b)
 /* Known after the plan: the rules of a Service for an address that Azure has yet to give. */
 static void note_unknown(struct batch *b, const struct azure_item *it)
 {
-    if (!it->service->disable_nsg_rule && !it->service->disable_floating_ip &&
-        azure_nsg_wants_any(b->y->s->a, azure_access_read(b->y->s->a, it->service))) {
+    const struct azure_service *s = azure_admit_service(b->y, it);
+    if (!s->disable_nsg_rule && !s->disable_floating_ip &&
+        azure_nsg_wants_any(b->y->s->a, azure_access_read(b->y->s->a, s))) {
         azure_owners_add(b->y->s->a, &b->unknown, it->item->key);
     }
 }
@@ -252,7 +253,7 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
     bool unknown = false;
-    it->redirected = true;
+    it->redirected = it->redirected || !y->interim;
     struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
     azure_remember_admitted(y, it, &ips);
     if (waits_for_room(b, it)) {
@@ -263,7 +264,7 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     }
     b->items[b->in.n_changes] = it;
     b->changes[b->in.n_changes++] = (struct azure_nsg_change){
-        .access = azure_additional_access(y, it->service),
+        .access = azure_additional_access(y, azure_admit_service(y, it)),
         .want = true,
         .planned = true,
         .lb_ips = ips,

@@ -201,6 +201,40 @@ static void no_floating_ip__stops_in_between(void **state)
     stage_rig_settled(r);
 }
 
+/* An edit of more than the tags: the interim frontend serves as the Service did, and that is what
+ * the security group lets in there. */
+static void floating_ip_goes_as_well__the_interim_one_is_open_until_told(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, FLOATS_NOT);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    r->fail = "kubernetes-aweb";
+    r->fail_times = 1;
+    r->fail_code = ERR_TRANSIENT;
+    stage_rig_run(r);
+    same_text("told", web->served, "20.0.0.3");
+    has_rules(r, "80>20.0.0.1,20.0.0.2,20.0.0.3");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    stage_rig_settled(r);
+}
+
+/* The plan knows of the write that lets in at the new address, also if no port of the rules that
+ * stand is kept. */
+static void ports_change_as_well__planned_as_done(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    web->spec = "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"UDP\"}]";
+    stage_rig_plan(r);
+    const char *planned = r->log;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, planned);
+    stage_rig_settled(r);
+}
+
 /* ---- refusals, while the interim address serves ---------------------------------------------- */
 
 static void beside_refused__the_former_one_serves(void **state)
@@ -362,6 +396,94 @@ static void ports_change_meanwhile__the_interim_one_follows(void **state)
     stage_rig_settled(r);
 }
 
+/* Whichever write is refused, and whatever is asked for then: nothing of the interim one is left,
+ * and the status tells an address that serves after every sync. */
+static const struct {
+    const char *name, *annotations;
+    uint32_t verb;
+} afterwards[] = {
+    {"the same", TAGS, TT_VERB_ENSURE},
+    {"taken back", NULL, TT_VERB_ENSURE},
+    {"other tags", "{\"azure-pip-ip-tags\":\"a=b\"}", TT_VERB_ENSURE},
+    {"internal", "{\"azure-load-balancer-internal\":\"true\"}", TT_VERB_ENSURE},
+    {"node ports", FLOATS_NOT, TT_VERB_ENSURE},
+    {"another address", "{\"azure-pip-name\":\"mine\"}", TT_VERB_ENSURE},
+    {"deleted", TAGS, TT_VERB_DELETE},
+};
+
+static bool is_open(struct stage_rig *r, const char *address)
+{
+    return strstr(stage_rig_rules(r), address) != NULL;
+}
+
+static bool has_frontend_with(struct stage_rig *r, const char *address)
+{
+    struct json_object *lb = stage_rig_doc(r, AZURE_LBS, "kubernetes");
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        struct json_object *pip = stage_rig_doc(
+            r, AZURE_PIPS, azure_id_last(str_nonnull(azure_ref(o, "publicIPAddress"))));
+        if (pip != NULL && str_eq(azure_prop_str(pip, "ipAddress"), address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_refused_at(const char *doc, unsigned after, size_t then)
+{
+    struct stage_rig *r = stage_rig_new();
+    struct rig_service *web = edited(r, TAGS);
+    stage_rig_put(r, AZURE_PIPS,
+                  "{\"name\":\"mine\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+                  "\"ipAddress\":\"20.9.9.9\",\"publicIPAddressVersion\":\"IPv4\","
+                  "\"publicIPAllocationMethod\":\"Static\"}}");
+    r->fail = doc;
+    r->fail_after = after;
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    if (!is_open(r, web->status) || !has_frontend_with(r, web->status)) {
+        fail_msg("%s refused after %u: %s is told and does not serve", doc, after, web->status);
+    }
+    r->fail_times = 0;
+    web->annotations = afterwards[then].annotations;
+    web->verb = afterwards[then].verb;
+    stage_rig_run(r);
+    succeeded(web);
+    if (strstr(stage_rig_names(r, AZURE_PIPS), "interim") != NULL ||
+        strstr(stage_rig_elements(r, "kubernetes", "frontendIPConfigurations"), "interim") !=
+            NULL ||
+        strstr(stage_rig_elements(r, "kubernetes", "loadBalancingRules"), "interim") != NULL) {
+        fail_msg("%s refused after %u, then %s: something interim is left", doc, after,
+                 afterwards[then].name);
+    }
+    bool told = str_eq(web->status, "20.0.0.3") && afterwards[then].verb != TT_VERB_DELETE;
+    if ((is_open(r, "20.0.0.3") && !told) ||
+        (is_open(r, "20.0.0.1") && !str_eq(web->status, "20.0.0.1"))) {
+        fail_msg("%s refused after %u, then %s: %s is left open", doc, after, afterwards[then].name,
+                 stage_rig_rules(r));
+    }
+    stage_rig_settled(r);
+    stage_rig_free(r);
+}
+
+static void refused_anywhere__whatever_follows_ends_as_asked(void **state)
+{
+    static const struct {
+        const char *doc;
+        unsigned writes;
+    } docs[] = {{INTERIM, 2}, {"nsg", 3}, {"kubernetes", 4}, {"kubernetes-aweb", 2}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
+        for (unsigned after = 0; after < docs[i].writes; after++) {
+            for (size_t then = 0; then < ARRAY_LEN(afterwards); then++) {
+                check_refused_at(docs[i].doc, after, then);
+            }
+        }
+    }
+}
+
 /* Nodes that come and go, or the way back to what was asked for before, give up no address: the
  * status is not written then. */
 static void no_edit__no_address_is_given_up(void **state)
@@ -462,12 +584,15 @@ UNIT_MAIN(stages_renew)
         cmocka_unit_test(no_room__goes_before_it_comes),
         cmocka_unit_test(no_room_beside__stops_in_between),
         RIG_TEST(no_floating_ip__stops_in_between),
+        RIG_TEST(floating_ip_goes_as_well__the_interim_one_is_open_until_told),
+        RIG_TEST(ports_change_as_well__planned_as_done),
         RIG_TEST(beside_refused__the_former_one_serves),
         RIG_TEST(deletion_refused__the_interim_one_serves),
         RIG_TEST(deletion_refused_and_taken_back__the_address_comes_back),
         RIG_TEST(new_one_refused__the_interim_one_serves),
         RIG_TEST(died_before_the_interim_one_went__it_goes),
         RIG_TEST(ports_change_meanwhile__the_interim_one_follows),
+        cmocka_unit_test(refused_anywhere__whatever_follows_ends_as_asked),
         cmocka_unit_test(no_edit__no_address_is_given_up),
         RIG_TEST(balancer_changes_meanwhile__read_again),
         cmocka_unit_test(not_the_services_alone__stays),
