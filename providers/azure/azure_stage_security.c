@@ -19,6 +19,7 @@
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_standing.h"
+#include "providers/azure/azure_told.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
@@ -43,6 +44,7 @@ struct batch {
     struct azure_nsg_member *members;
     struct azure_nsg_change *changes;
     struct azure_item **items; /* of the changes */
+    struct str_set left;       /* CLOSE: addresses that Services of the batch have left */
     struct azure_owners owners;
     struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
@@ -171,45 +173,6 @@ static bool is_refused(struct batch *b, struct azure_item *it)
     return false;
 }
 
-/* Growing list of texts. */
-static struct azure_texts joined(struct arena *a, const struct azure_texts *x,
-                                 const struct azure_texts *y)
-{
-    const char **items = ARENA_ARRAY(a, const char *, x->n + y->n + 1);
-    for (size_t i = 0; i < x->n + y->n; i++) {
-        items[i] = i < x->n ? x->items[i] : y->items[i - x->n];
-    }
-    return (struct azure_texts){.items = items, .n = x->n + y->n};
-}
-
-static struct azure_texts told(struct arena *a, const struct azure_item *it)
-{
-    const struct tt_service *in = it->service->in;
-    const char **status = ARENA_ARRAY(a, const char *, in->n_ingress + 1);
-    struct azure_texts ips = {.items = status};
-    for (uint32_t i = 0; i < in->n_ingress; i++) {
-        if (!str_is_empty(in->ingress[i].ip)) {
-            status[ips.n++] = in->ingress[i].ip;
-        }
-    }
-    return ips;
-}
-
-/* Addresses that the rules of a Service may name.  One that goes may have changed sides before it
- * went, or have lost its frontends: what its status tells counts, too. */
-static struct azure_texts addresses(struct azure_sync *y, const struct azure_item *it)
-{
-    struct arena *a = y->s->a;
-    struct azure_texts ips = azure_addresses_of(y, it->service);
-    if (it->want) {
-        return ips;
-    }
-    struct azure_texts other = azure_addresses_of(y, it->flip);
-    struct azure_texts status = told(a, it);
-    ips = joined(a, &ips, &other);
-    return joined(a, &ips, &status);
-}
-
 /* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves
  * nothing behind. */
 static struct azure_texts backends(struct batch *b, const struct azure_item *it)
@@ -227,7 +190,7 @@ static struct azure_texts backends(struct batch *b, const struct azure_item *it)
                                    azure_lb_has_pieces(y, it->flip, lb);
         if (mine) {
             struct azure_texts more = azure_members_ips(y, lb);
-            all = joined(y->s->a, &all, &more);
+            all = azure_texts_joined(y->s->a, &all, &more);
         }
     }
     return all.n > 0 || it->want ? all : b->in.node_ips;
@@ -291,7 +254,7 @@ static bool has_phase(struct batch *b, struct azure_item *it)
     if (opens(b->phase)) {
         it->closes_later = leaves_told(b, it);
     }
-    return b->phase != CLOSE || it->closes_later;
+    return b->phase != CLOSE || it->closes_later || azure_is_where_one_left(b->y, &b->left, it);
 }
 
 static void gather_changes(struct batch *b)
@@ -300,6 +263,7 @@ static void gather_changes(struct batch *b)
     bool want = b->phase != WITHDRAW;
     b->changes = ARENA_ARRAY(y->s->a, struct azure_nsg_change, y->s->n_items + 1);
     b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
+    b->left = b->phase == CLOSE ? azure_left_addresses(y) : (struct str_set){0};
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (!has_phase(b, it)) {
@@ -313,20 +277,21 @@ static void gather_changes(struct batch *b)
         }
         b->in.closes_nodes =
             b->in.closes_nodes || it->redirected || map_has(y->p->redirected, it->item->key);
-        struct azure_texts ips = addresses(y, it);
-        struct azure_texts status = told(y->s->a, it);
+        struct azure_texts ips = azure_nameable(y, it);
+        struct azure_texts status = azure_told(y->s->a, it);
         struct azure_texts let_in = azure_admitted(y, it);
         struct azure_texts interim = azure_interim_left(y, it->service);
-        let_in = joined(y->s->a, &let_in, &interim);
+        let_in = azure_texts_joined(y->s->a, &let_in, &interim);
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_additional_access(y, it->service),
             .want = want,
             .planned = b->y->s->planning,
-            .lb_ips = want ? ips : joined(y->s->a, &ips, &let_in),
+            .lb_ips = want ? ips : azure_texts_joined(y->s->a, &ips, &let_in),
             .backend_ips = backends(b, it),
-            .left = want ? joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
+            .left = want ? azure_texts_joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
             .adds_only = opens(b->phase) && it->closes_later,
+            .has_left = b->phase == CLOSE && it->closes_later,
         };
     }
     b->in.changes = b->changes;
