@@ -41,6 +41,8 @@ struct budget_limit {
     const char *kind;  /* for people and labels: "ec2 writes"; static */
     double per_second; /* > 0 */
     int burst;         /* tokens of a full bucket; >= 1 */
+    double sustained;  /* of a cloud that counts minutes: the rate once the bucket has been empty
+                          for one, so that its burst counts no more; 0: as per_second */
     bool fixed;        /* set by a flag: it does not grow beyond per_second */
 };
 
@@ -51,6 +53,7 @@ struct budget {
     int64_t cut_ms;          /* the last time that the rate was cut */
     int64_t booked_ms;       /* the latest moment for which a token was given */
     int64_t judged_ms;       /* refusals from then on are of requests that go at the rate of now */
+    int64_t saved_ms;        /* the last time that a token was saved */
     int64_t grown_ms;        /* until when growth is accounted for */
     int64_t modest_ms;       /* how long the rate stays at the documented one after cut_ms */
     bool short_of;           /* a token was waited for since grown_ms */

@@ -72,7 +72,7 @@ EDITS = (
         ("health checks by HTTP", TARGETS, notes(healthcheck_protocol="HTTP", healthcheck_path="/up")),
         ("health checks by TCP", TARGETS, notes(healthcheck_protocol=None, healthcheck_path=None)),
         ("across zones", BALANCER, notes(cross_zone_load_balancing_enabled="true")),
-        ("attributes of target groups", TARGETS, notes(target_group_attributes="deregistration_delay.timeout_seconds=60")),
+        ("attributes of target groups", TARGETS, notes(target_group_attributes="proxy_protocol_v2.enabled=true")),
         ("policy Local", POLICY, policy("Local")),
         ("policy Cluster", POLICY, policy("Cluster")),
         ("UDP", PROTOCOL, ports(81, 32002, "UDP")),
