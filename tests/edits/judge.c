@@ -275,6 +275,13 @@ char *judge_without_groups(struct arena *a, const char *text)
     return str_buf_to_arena(&b, a);
 }
 
+const char *judge_without_policies(struct arena *a, const char *text)
+{
+    static const char member[] = "\"privateLinkServiceNetworkPolicies\":\"%s\"";
+    return str_replace(a, text, arena_printf(a, member, "Disabled"),
+                       arena_printf(a, member, "Enabled"));
+}
+
 static bool says_nobody(struct json_object *service)
 {
     struct json_object *list = json_path(service, "status.conditions");

@@ -397,6 +397,17 @@ bool azure_need_groups_in_use(struct azure_sync *y)
     return some;
 }
 
+/* What an edit has left in another group goes with it, also if no frontend names it any more. */
+static void need_former_group(struct azure_sync *y, const struct azure_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    const char *group =
+        before != NULL ? azure_service_read(y->s->a, &y->p->naming, before)->pip_group : NULL;
+    if (group != NULL) {
+        azure_need(y, AZURE_PIPS, pip_scope(y, group));
+    }
+}
+
 void azure_need_lists(struct azure_sync *y)
 {
     struct arena *a = y->s->a;
@@ -405,8 +416,10 @@ void azure_need_lists(struct azure_sync *y)
     azure_need(y, AZURE_LBS, azure_arm_collection(a, arm, AZURE_LBS, c->lb_resource_group));
     azure_need(y, AZURE_PIPS, pip_scope(y, c->resource_group));
     for (size_t i = 0; i < y->s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i])) {
-            azure_need(y, AZURE_PIPS, pip_scope(y, y->items[i].service->pip_group));
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it)) {
+            azure_need(y, AZURE_PIPS, pip_scope(y, it->service->pip_group));
+            need_former_group(y, it);
         }
     }
     for (size_t i = 0; i < y->n_seen; i++) {

@@ -484,6 +484,33 @@ static void refused_anywhere__whatever_follows_ends_as_asked(void **state)
     }
 }
 
+/* Nodes come while the interim address serves: they follow by what stands, and it serves on. */
+static void nodes_come_meanwhile__the_interim_one_serves_on(void **state)
+{
+    struct stage_rig *r = *state;
+    unsigned times = 1;
+    struct rig_service *web = edited(r, TAGS);
+    r->wrote = refuse_after_deletion;
+    r->arg = &times;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    same_text("told", web->status, "20.0.0.3");
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    web->verb = TT_VERB_UPDATE;
+    web->reasons = TT_REASON_NODES;
+    web->flags = TT_ITEM_UNPROVEN;
+    stage_rig_run(r);
+    succeeded(web);
+    assert_true(has_frontend_with(r, "20.0.0.3"));
+    assert_true(is_open(r, "20.0.0.3"));
+    web->flags = 0;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    has_pips(r, "kubernetes-aapi kubernetes-aweb");
+    stage_rig_settled(r);
+}
+
 /* Nodes that come and go, or the way back to what was asked for before, give up no address: the
  * status is not written then. */
 static void no_edit__no_address_is_given_up(void **state)
@@ -593,6 +620,7 @@ UNIT_MAIN(stages_renew)
         RIG_TEST(died_before_the_interim_one_went__it_goes),
         RIG_TEST(ports_change_meanwhile__the_interim_one_follows),
         cmocka_unit_test(refused_anywhere__whatever_follows_ends_as_asked),
+        RIG_TEST(nodes_come_meanwhile__the_interim_one_serves_on),
         cmocka_unit_test(no_edit__no_address_is_given_up),
         RIG_TEST(balancer_changes_meanwhile__read_again),
         cmocka_unit_test(not_the_services_alone__stays),
