@@ -5,6 +5,7 @@
  * The loop ends, because each turn but the last either looks afresh for the first time, counts a
  * conflict (DRIVER_TRIES at most), learns of a limit for the first time, or takes at least one
  * Service out of the batch.  Part of driver.h; one thread. */
+#include "common/base/nap.h"
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/findings.h"
@@ -24,37 +25,13 @@ enum turn {
 };
 
 /* ---- waiting between tries ------------------------------------------------------------------- */
-struct nap {
-    struct mutex lock;
-    struct cond woken;
-};
-
-static void nap_wake(void *arg)
-{
-    struct nap *nap = arg;
-    mutex_lock(&nap->lock);
-    cond_broadcast(&nap->woken);
-    mutex_unlock(&nap->lock);
-}
-
 /* Full jitter: writers that met each other once should not meet again. */
 static void stage_pause(struct lb_sync *s)
 {
     int64_t most_ms = (int64_t)PAUSE_BASE_MS << s->attempt;
     most_ms = most_ms < PAUSE_MAX_MS ? most_ms : PAUSE_MAX_MS;
     int64_t until_ms = clock_now_ms(s->clock) + (int64_t)(rng_unit(s->rng) * (double)most_ms);
-    struct nap nap;
-    mutex_init(&nap.lock);
-    cond_init(&nap.woken);
-    int hook = cancel_hook(s->cancel, nap_wake, &nap);
-    mutex_lock(&nap.lock);
-    while (!cancel_fired(s->cancel) && clock_now_ms(s->clock) < until_ms) {
-        clock_wait(s->clock, &nap.woken, &nap.lock, until_ms);
-    }
-    mutex_unlock(&nap.lock);
-    cancel_unhook(s->cancel, hook);
-    cond_done(&nap.woken);
-    mutex_done(&nap.lock);
+    nap_until(s->clock, s->cancel, until_ms);
 }
 
 /* ---- observing and planning ------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/map.h"
+#include "common/base/nap.h"
 #include "common/data/json_shallow.h"
 #include "common/net/http.h"
 #include "common/net/ratelimit.h"
@@ -109,7 +110,6 @@ struct call {
     struct cancel *cancel;
     struct arena *arena;
     struct client_rules rules;
-    int64_t not_before_ms;    /* of the first send */
     int64_t total_ms;         /* 0: the request's */
     struct http_request http; /* filled again for each send */
     struct http_response resp;
@@ -133,7 +133,7 @@ static const char *build_url(const struct call *c)
     return url_build_text(&b, c->arena);
 }
 
-static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)
+static int fill_request(struct call *c, struct err *err)
 {
     const struct kube_request *req = c->req;
     const struct credentials_waiter waiter = {
@@ -157,7 +157,6 @@ static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)
         .body_len = req->body == NULL ? 0 : strlen(req->body),
         .bearer = c->creds.bearer,
         .mutates = client_is_mutation(req->method),
-        .not_before_ms = not_before_ms,
         .total_ms = timeout_ms,
         .idle_ms = timeout_ms,
         .max_body = req->max_body,
@@ -279,13 +278,14 @@ static bool may_renew(struct call *c, const struct err *err)
 
 static int run(struct call *c, struct http *h, struct err *err)
 {
-    int64_t not_before_ms = c->not_before_ms;
+    int64_t not_before_ms = 0;
     for (;;) {
-        int64_t booked_ms = book(c);
-        int rc = fill_request(c, booked_ms > not_before_ms ? booked_ms : not_before_ms, err);
+        int rc = fill_request(c, err);
         if (rc != ERR_OK) {
-            return rc;
+            return rc; /* without a token of the rate: nothing is sent */
         }
+        int64_t booked_ms = book(c);
+        c->http.not_before_ms = booked_ms > not_before_ms ? booked_ms : not_before_ms;
         send_once(c, h, err);
         if (err->code == ERR_OK || c->req->no_retry) {
             return err->code;
@@ -335,13 +335,10 @@ int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
     struct err last = ERR_INIT;
     int64_t next_ms = now_ms;
     while (next_ms < until_ms) {
+        nap_until(c->args.clock, c->args.cancel, next_ms);
         struct arena *a _cleanup_(arena_freep) = arena_new();
         struct kube_response resp;
-        struct call call = {.client = c,
-                            .req = &req,
-                            .arena = a,
-                            .not_before_ms = next_ms,
-                            .total_ms = until_ms - next_ms};
+        struct call call = {.client = c, .req = &req, .arena = a, .total_ms = until_ms - next_ms};
         int rc = do_call(&call, &resp, &last);
         if (rc == ERR_OK || rc == ERR_CANCELLED) {
             return err_copy(err, rc == ERR_OK ? NULL : &last);
@@ -352,6 +349,7 @@ int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
         now_ms = clock_now_ms(c->args.clock);
         next_ms = next_ms + READY_EVERY_MS > now_ms ? next_ms + READY_EVERY_MS : now_ms;
     }
+    nap_until(c->args.clock, c->args.cancel, until_ms);
     err_copy(err, &last);
     (void)err_prefix(err, "timed out waiting for the condition");
     return last.code;

@@ -668,6 +668,42 @@ static void kube_client_wait_ready__never__last_error(void **state)
     (void)state;
 }
 
+/* Tries that fail before they are sent take no time of their own, and no turn of those that are. */
+static void kube_client_wait_ready__no_credentials__tried_every_second(void **state)
+{
+    struct world w = {0};
+    STEPS(&w, {.body = "{}"});
+    struct kube_client *c = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent,
+        .config = fake_api_config(w.api),
+        .clock = fake_api_clock(w.api),
+        .cancel = w.cancel,
+        .qps = 1,
+        .burst = 1,
+    });
+    struct kube_client *other = w.client;
+    w.client = c;
+    struct kube_config *config = fake_api_config(w.api);
+    config->credentials_allowed = true; /* as if it were TLS */
+    config->token_file = file_watch_new("/nowhere/token", 4096, 50000, fake_api_clock(w.api));
+    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
+    struct ready r = {.w = &w, .timeout_ms = 5000};
+    wait_ready(&r);
+    int64_t ended_ms = clock_now_ms(fake_api_clock(w.api));
+    assert_int_equal(r.rc, ERR_AUTH);
+    assert_int_equal(r.told, 5);
+    assert_int_equal(ended_ms - began_ms, 5000);
+    assert_int_equal(fake_api_count(w.api), 0);
+    file_watch_free(config->token_file);
+    config->token_file = NULL;
+    assert_int_equal(get(&w, "/api/v1/x"), ERR_OK);
+    assert_int_equal(clock_now_ms(fake_api_clock(w.api)), ended_ms);
+    kube_client_free(c);
+    w.client = other;
+    world_stop(&w);
+    (void)state;
+}
+
 UNIT_MAIN(client)
 {
     const struct CMUnitTest tests[] = {
@@ -692,6 +728,7 @@ UNIT_MAIN(client)
         KUBE_TEST(client_resource__paths__resource_and_subresource),
         KUBE_TEST(kube_client_wait_ready__healthy_at_last__asked_every_second),
         KUBE_TEST(kube_client_wait_ready__never__last_error),
+        KUBE_TEST(kube_client_wait_ready__no_credentials__tried_every_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
