@@ -21,6 +21,7 @@
 #define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
 #define HANDED_AGAIN_MS   1000
+#define KEPT_MAX          4 /* findings of aws_kept_findings() */
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
@@ -42,6 +43,18 @@ static void tell_findings(const struct aws_sync *y, const struct aws_item *it)
     for (size_t i = 0; !it->want && i < it->n_findings; i++) {
         host->event(host->ctx, it->service->in, TT_EVENT_WARNING, it->findings[i].reason,
                     it->findings[i].message);
+    }
+}
+
+/* An edit takes something out of an annotation, and AWS keeps it. */
+static void note_kept(const struct aws_sync *y, const struct aws_item *it)
+{
+    struct aws_finding kept[KEPT_MAX];
+    const struct tt_service *before = it->item->in->previous;
+    if (before != NULL && it->service->kind != AWS_ELSEWHERE) {
+        const struct aws_service *was = aws_service_read(y->s->a, &y->p->naming, before);
+        note_findings(y, it, kept,
+                      aws_kept_findings(y->s->a, it->service, was, kept, ARRAY_LEN(kept)));
     }
 }
 
@@ -74,6 +87,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     }
     if (it->want) {
         note_findings(y, it, it->service->findings, it->service->n_findings);
+        note_kept(y, it);
     }
 }
 

@@ -2,7 +2,8 @@
 /* aws_observe_tags.c: the tags of an NLB, its listeners and its target groups, for NLBTags of
  * [Trimtab].
  *
- * One DescribeTags for up to twenty of them, and only for a Service that names tags.  Without
+ * One DescribeTags for up to twenty of them, and only for a Service that names tags; without
+ * NLBTags of the NLB alone, and only in a sync of an edit.  Without
  * the right to read them they are not compared: it is not among those that upstream asks for
  * (docs/spec/aws.md 13 row 31). */
 #include "common/base/str.h"
@@ -15,6 +16,32 @@ static bool compares_tags(const struct aws_sync *y, const struct aws_item *it)
     bool some = it->seen.nlb != NULL || it->seen.n_groups > 0;
     return some && it->want && it->service->kind == AWS_NLB && y->p->naming.options.nlb_tags &&
            it->service->extra_tags.n > 0 && !aws_item_is_about_nodes(it);
+}
+
+/* Without NLBTags an NLB keeps the tags that it was made with, and an edit of the annotation has no
+ * effect: its owner should hear of it. */
+static bool asks_for_effect(const struct aws_sync *y, const struct aws_item *it)
+{
+    return it->seen.nlb != NULL && it->want && it->service->kind == AWS_NLB &&
+           it->service->extra_tags.n > 0 && !aws_item_is_about_nodes(it) &&
+           (it->item->in->reasons & TT_REASON_SPEC) != 0 && !aws_sync_asks_lists(y, it);
+}
+
+/* Of the balancer alone.  Without the right to read them nothing is said. */
+static int look_for_effect(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    struct aws_need need = {
+        .kind = AWS_DOC_TAGS, .key = it->seen.nlb->arn, .not_older_ms = aws_sync_not_older(y)};
+    int rc = aws_sync_read_all(y, &need, 1, err);
+    if (rc == ERR_FORBIDDEN) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK) {
+        it->seen.tags = need.doc->items;
+        it->seen.n_tags = need.doc->n;
+    }
+    return rc;
 }
 
 /* Sorted, so that the same question has the same key. */
@@ -48,7 +75,7 @@ static struct aws_need need_tags(const struct aws_sync *y, const struct str_set 
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     if (!compares_tags(y, it)) {
-        return ERR_OK;
+        return asks_for_effect(y, it) ? look_for_effect(y, it, err) : ERR_OK;
     }
     struct str_set arns = all_arns(y, it);
     size_t n_needs = (arns.n + TAGS_PER_CALL - 1) / TAGS_PER_CALL;

@@ -53,6 +53,7 @@ enum edit_effect {
         1 << 7, /* the Service is not one of trimtab any more if it moves from inside to outside */
     EDIT_BESIDE =
         1 << 8, /* the new load balancer is made beside the old one, and needs room for both */
+    EDIT_SAME = 1 << 9, /* alone it asks for what is so already, or for nothing of the cloud */
 };
 
 struct edit_value {

@@ -2,7 +2,14 @@
 /* fields_aws.c: edits of AWS' annotations (edits.h).  Source: docs/providers/aws.md, its table. */
 #include "tests/edits/edits.h"
 
-#define A(x)    "service.beta.kubernetes.io/aws-load-balancer-" x
+#define A(x) "service.beta.kubernetes.io/aws-load-balancer-" x
+#define OUTSIDE                                                                                    \
+    {                                                                                              \
+        {EDIT_IMPOSSIBLE, "\"true\""},                                                             \
+        {                                                                                          \
+            EDIT_IMPOSSIBLE, "\"false\"", EDIT_SAME                                                \
+        }                                                                                          \
+    }
 #define CERT(x) "\"arn:aws:acm:us-east-1:123456789012:certificate/" x "\""
 
 const struct edit_field edit_fields_aws[] = {
@@ -14,9 +21,13 @@ const struct edit_field edit_fields_aws[] = {
       {EDIT_BLANK, "\"\""}}},
     {"aws-nlb*", A("type"), {{EDIT_IMPOSSIBLE, "null"}}},
     {"aws-classic", A("type"), {{EDIT_IMPOSSIBLE, "\"nlb\""}}},
-    {"aws-*",
+    {"aws-*", A("internal"), {{EDIT_BLANK, "\"\""}}},
+    {"aws-nlb", A("internal"), OUTSIDE},
+    {"aws-nlb-groups", A("internal"), OUTSIDE},
+    {"aws-classic", A("internal"), OUTSIDE},
+    {"aws-nlb-internal",
      A("internal"),
-     {{EDIT_IMPOSSIBLE, "\"true\""}, {EDIT_IMPOSSIBLE, "\"false\""}, {EDIT_BLANK, "\"\""}}},
+     {{EDIT_IMPOSSIBLE, "\"true\"", EDIT_SAME}, {EDIT_IMPOSSIBLE, "\"false\""}}},
     {"aws-*",
      A("handed-over"),
      {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
@@ -73,7 +84,7 @@ const struct edit_field edit_fields_aws[] = {
     {"aws-*",
      A("healthcheck-port"),
      {{EDIT_GOOD, "\"8081\""},
-      {EDIT_GOOD, "\"traffic-port\""},
+      {EDIT_GOOD, "\"traffic-port\"", EDIT_SAME},
       {EDIT_BAD, "\"http\"", EDIT_UNSENT},
       {EDIT_IMPOSSIBLE, "\"70000\"", EDIT_UNSENT}}},
     {"aws-*",
@@ -99,7 +110,7 @@ const struct edit_field edit_fields_aws[] = {
     {"aws-*", A("private-ipv4-addresses"), {{EDIT_IMPOSSIBLE, "\"10.0.0.9\""}}},
     {"aws-*",
      A("target-node-labels"),
-     {{EDIT_GOOD, "\"kubernetes.io/os=linux\"", EDIT_MEMBERS},
+     {{EDIT_GOOD, "\"kubernetes.io/os=linux\"", EDIT_MEMBERS | EDIT_SAME},
       {EDIT_IMPOSSIBLE, "\"no=node\"", EDIT_MEMBERS}}},
     {"aws-*", A("subnets"), {{EDIT_BAD, "\"nope\""}}},
     {"aws-*", A("healthcheck-prot"), {{EDIT_BAD, "\"HTTP\""}}},

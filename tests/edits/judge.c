@@ -335,6 +335,31 @@ void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes)
     }
 }
 
+void judge_heard(const struct judge *j, const struct edit *e, int64_t writes, const char *before,
+                 const char *after)
+{
+    bool blank = str_eq(e->value->json, "\"\"");
+    bool judged = str_eq(e->kind->cloud, "aws") && e->field2 == NULL && !blank;
+    if (judged && !has(j, EDIT_SAME) && writes == 0 && str_eq(before, after)) {
+        j->report(j->arg, "E7: the edit has no effect, and no Warning says so");
+    }
+}
+
+const char *judge_warnings(struct arena *a, struct json_object *events)
+{
+    const char *text = "";
+    struct json_object *items = json_member(events, "items");
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct json_object *e = json_object_array_get_idx(items, i);
+        bool of_web = str_eq(json_str(json_member(e, "involvedObject"), "name"), "web");
+        if (of_web && str_eq(json_str(e, "type"), "Warning")) {
+            text = arena_printf(a, "%s%s %lld\n", text, str_nonnull(json_str(e, "message")),
+                                (long long)json_int(e, "count", 1));
+        }
+    }
+    return text;
+}
+
 /* The nodes behind the first port that has any; a refused edit leaves the ports that were. */
 const char *judge_nodes(const struct judge *j, struct json_object *service,
                         struct json_object *reach)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char columns[] = "1234568"; /* E7, that the owner hears of it, is unit/lb's */
+static const char columns[] = "12345678";
 
 static struct tally_cell *cell(struct tally *t, const struct edit_kind *k, char property)
 {

@@ -358,6 +358,12 @@ static void judge_plan(struct trial *t)
     }
 }
 
+static const char *warnings_now(struct trial *t)
+{
+    struct json_object *events = rig_get(t->s.rig, "/api/v1/namespaces/default/events");
+    return judge_warnings(t->s.a, events);
+}
+
 enum trial_code trial_edit(const struct trial_args *args)
 {
     struct trial t;
@@ -374,6 +380,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     if (rc != ERR_OK) {
         return close_trial(&t, rc, TRIAL_OK);
     }
+    const char *warnings = warnings_now(&t);
     deed_begin(t.d);
     history_begin(t.h);
     probe_begin(t.s.probe, NULL, NULL);
@@ -392,6 +399,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
+    judge_heard(&j, &args->edit, rig_mutations(t.s.rig), warnings, warnings_now(&t));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }

@@ -15,7 +15,7 @@
  *                     "announced 4200 TCP/80"
  *     trial_fault()   once per call and kind of fault
  *
- * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each
+ * The properties (E1 to E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each
  * finding is one line on stdout:
  *
  *     E1: TCP/80 of 203.0.113.1 is not served to ["0.0.0.0/0"] after compute.forwardingRules.delete

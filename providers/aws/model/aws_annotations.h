@@ -57,5 +57,13 @@ const struct lb_annotation_keys *aws_annotation_keys(struct arena *a);
  * or another kind.  At most `most`; the number is returned. */
 size_t aws_annotation_findings(struct arena *a, const struct tt_service *s, enum aws_kind kind,
                                struct aws_finding *ret, size_t most);
+/* Those that have no effect beside what the Service says otherwise, and pieces of lists that are
+ * left out; likewise.  (aws_idle_rules.c) */
+size_t aws_idle_findings(struct arena *a, const struct aws_naming *naming,
+                         const struct aws_service *s, struct aws_finding *ret, size_t most);
+/* Those that the Service no longer names as it did, and whose effect stays; likewise.
+ * (aws_idle_rules.c) */
+size_t aws_kept_findings(struct arena *a, const struct aws_service *now,
+                         const struct aws_service *before, struct aws_finding *ret, size_t most);
 
 #endif

@@ -282,7 +282,7 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                                  "internal: \"%s\" is not understood and counts as true",
                                  lb_finding_value(f->a, aws_annotation(s->in, "internal"))));
     }
-    if (s->kind == AWS_NLB && is_odd_backend_protocol(s)) {
+    if ((s->kind == AWS_NLB || str_is_empty(s->certificate)) && is_odd_backend_protocol(s)) {
         add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "backend-protocol",
                     arena_printf(f->a,
                                  "annotation " AWS_ANNOTATION
@@ -315,6 +315,7 @@ static void find(struct arena *a, const struct aws_naming *naming, struct aws_se
     if (out->kind != AWS_ELSEWHERE) {
         find_of_kind(&f, naming, out);
         f.n += aws_annotation_findings(a, out->in, out->kind, &f.items[f.n], FINDINGS_MAX - f.n);
+        f.n += aws_idle_findings(a, naming, out, &f.items[f.n], FINDINGS_MAX - f.n);
     }
     out->findings = f.items;
     out->n_findings = f.n;

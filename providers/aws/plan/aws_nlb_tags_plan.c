@@ -120,6 +120,9 @@ bool aws_nlb_plan_tags(struct aws_planning *p, const struct aws_nlb_want *want,
                        const struct aws_nlb_slots *slots)
 {
     struct tagging t = {.p = p, .want = want, .slots = slots};
+    if (!p->naming->options.nlb_tags) {
+        return false;
+    }
     t.arns = ARENA_ARRAY(p->a, const char *, p->seen->n_tags + 1);
     t.missing = ARENA_ARRAY(p->a, bool, p->service->extra_tags.n + 1);
     for (size_t i = 0; i < p->seen->n_tags; i++) {

@@ -56,7 +56,8 @@ struct aws_observed {
     /* Those of listeners, those that AWS lists for the balancer, and left ones; by name. */
     const struct aws_observed_group *groups;
     size_t n_groups;
-    /* Of the NLB, its listeners and groups; n 0: not read, not to be compared (NLBTags). */
+    /* Of the NLB, its listeners and groups; without NLBTags of the NLB at most; n 0: not read, not
+     * to be compared. */
     const struct aws_arn_tags *tags;
     size_t n_tags;
 };
@@ -172,6 +173,9 @@ struct aws_planning {
 };
 /* (aws_service_plan.c) */
 void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
+    _printf_(3, 4);
+/* AnnotationIgnored of that annotation, by its whole key. */
+void aws_plan_finding_of(struct aws_planning *p, const char *field, const char *fmt, ...)
     _printf_(3, 4);
 void aws_draft_begin(struct aws_planning *p);
 /* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a

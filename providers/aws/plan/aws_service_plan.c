@@ -17,9 +17,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
+static void put_finding(struct aws_planning *p, struct aws_finding finding)
 {
-    va_list ap;
     if (p->n_findings == p->cap_findings) {
         size_t cap = p->cap_findings * 2 + 4;
         struct aws_finding *more = ARENA_ARRAY(p->a, struct aws_finding, cap);
@@ -29,11 +28,24 @@ void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fm
         p->findings = more;
         p->cap_findings = cap;
     }
+    p->findings[p->n_findings++] = finding;
+}
+
+void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
     va_start(ap, fmt);
-    p->findings[p->n_findings++] = (struct aws_finding){
-        .reason = reason,
-        .message = arena_vprintf(p->a, fmt, ap),
-    };
+    put_finding(p, (struct aws_finding){.reason = reason, .message = arena_vprintf(p->a, fmt, ap)});
+    va_end(ap);
+}
+
+void aws_plan_finding_of(struct aws_planning *p, const char *field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_finding(p, (struct aws_finding){.reason = "AnnotationIgnored",
+                                        .field = field,
+                                        .message = arena_vprintf(p->a, fmt, ap)});
     va_end(ap);
 }
 
@@ -352,14 +364,48 @@ static void tell_addresses(struct aws_planning *p)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool filled = aws_annotation_filled(s->in, rows[i].name) != NULL;
         if (rows[i].asked && filled && !same_texts(p->a, rows[i].want, rows[i].is)) {
-            aws_plan_finding(
-                p, "AnnotationIgnored",
+            aws_plan_finding_of(
+                p, arena_printf(p->a, AWS_ANNOTATION "%s", rows[i].name),
                 "annotation " AWS_ANNOTATION
                 "%s has no effect on an NLB that is there: it keeps the addresses that "
                 "it was made with. To get others, delete the Service and create it "
                 "anew",
                 rows[i].name);
         }
+    }
+}
+
+/* Tags reach an NLB that is there with NLBTags alone. */
+static void tell_tags(struct aws_planning *p)
+{
+    const struct aws_tags *extra = &p->service->extra_tags;
+    const struct aws_tags *has = NULL;
+    for (size_t i = 0; !p->naming->options.nlb_tags && i < p->seen->n_tags; i++) {
+        has = str_eq(p->seen->tags[i].arn, p->seen->nlb->arn) ? &p->seen->tags[i].tags : has;
+    }
+    for (size_t i = 0; has != NULL && i < extra->n; i++) {
+        if (!str_eq(aws_tag(has, extra->items[i].key), extra->items[i].value)) {
+            aws_plan_finding_of(
+                p, AWS_ANNOTATION "additional-resource-tags",
+                "annotation " AWS_ANNOTATION "additional-resource-tags: tag %s does "
+                "not reach the NLB, which keeps the tags that it was made with. Set "
+                "NLBTags in [Trimtab] of the cloud-config, or delete the Service "
+                "and create it anew",
+                extra->items[i].key);
+            return;
+        }
+    }
+}
+
+/* AWS gives groups only to NLBs that were made with one. */
+static void tell_groups(struct aws_planning *p)
+{
+    bool named = p->service->groups.n > 0 && str_eq(p->naming->nlb_group_mode, "Managed");
+    if (named && p->seen->nlb->groups.n == 0) {
+        aws_plan_finding_of(p, AWS_ANNOTATION "security-groups",
+                            "annotation " AWS_ANNOTATION "security-groups has no effect on an NLB "
+                            "that was made without security groups: AWS lets it have none. To get "
+                            "one with groups, delete the Service and create it anew");
     }
 }
 
@@ -371,6 +417,10 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     struct aws_service s = *p->service;
     int rc = subnets_of_nlb(p, &subnets, err);
     bool moves = follows_subnets(p) && addresses_fit(&s, subnets.n);
+    if (p->seen->nlb != NULL) {
+        tell_tags(p);
+        tell_groups(p);
+    }
     if (p->seen->nlb != NULL && !moves) { /* addresses were given at creation: not counted again */
         s.has_allocations = false;
         s.has_addresses = false;

@@ -314,6 +314,53 @@ static void findings__are_in_every_plan_and_no_event_of_the_provider(void **stat
     same_text("events", flow_kit_events(k), "");
 }
 
+#define TAGS(value)                                                                                \
+    "<TagDescriptions><member><ResourceArn>" FLOW_ARN "</ResourceArn><Tags><member><Key>team"      \
+    "</Key><Value>" value "</Value></member></Tags></member></TagDescriptions>"
+
+/* AWS is asked in a sync of an edit alone, and without the right to it nothing is said. */
+static void tags__edited_on_an_nlb_that_is_there__told_by_what_it_has(void **state)
+{
+    struct flow_kit *k = *state;
+    static const struct {
+        struct flow_row tags;
+        bool told;
+    } cases[] = {
+        {{"DescribeTags", 0, TAGS("store"), 0}, true},
+        {{"DescribeTags", 0, TAGS("shop"), 0}, false},
+        {{"DescribeTags", 403, "AccessDenied no", 0}, false},
+    };
+    const struct tt_service *svc = aws_test_object(
+        k->a, "{\"type\":\"nlb\",\"additional-resource-tags\":\"team=shop\"}", NULL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {cases[i].tags, FLOW_NLB_IS_FINE};
+        k->rows = rows;
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, svc), TT_OK);
+        assert_int_equal(flow_kit_count(k, "DescribeTags"), 0);
+        (void)flow_kit_findings(k);
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
+        assert_int_equal(flow_kit_count(k, "DescribeTags"), 1);
+        assert_int_equal(flow_kit_count(k, "AddTags"), 0);
+        bool told = strstr(flow_kit_findings(k), "tag team does not reach the NLB") != NULL;
+        assert_int_equal(told, cases[i].told);
+        (void)flow_kit_asked(k);
+    }
+}
+
+/* AWS lets an NLB that was made without groups have none. */
+static void groups__named_for_an_nlb_that_has_none__told(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"=sg-1", 0, FLOW_GROUPS(FLOW_GROUP("sg-1", "mine", "", "")), 0},
+                              FLOW_NLB_IS_FINE};
+    k->rows = rows;
+    k->config = "NLBSecurityGroupMode=Managed";
+    (void)flow_kit_sync(
+        k, TT_VERB_ENSURE, TT_REASON_SPEC,
+        aws_test_object(k->a, "{\"type\":\"nlb\",\"security-groups\":\"sg-1\"}", NULL));
+    assert_non_null(strstr(flow_kit_findings(k), "was made without security groups"));
+}
+
 #define CLOSED                                                                                     \
     "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}],"                           \
     "\"loadBalancerSourceRanges\":[\"2001:db8::/32\"]"
@@ -570,6 +617,8 @@ UNIT_MAIN(flow)
         FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
         FLOW_TEST(findings__are_in_every_plan_and_no_event_of_the_provider),
+        FLOW_TEST(tags__edited_on_an_nlb_that_is_there__told_by_what_it_has),
+        FLOW_TEST(groups__named_for_an_nlb_that_has_none__told),
         FLOW_TEST(nobody__no_instance_or_no_listener__told_with_the_reason),
         FLOW_TEST(nobody__named_groups_without_a_rule__told),
         FLOW_TEST(events__have_reasons_of_the_descriptor),

@@ -22,8 +22,10 @@ static void keys__each_slip_is_told_and_no_right_key(void **state)
     slips_check_keys(aws_annotation_keys(*state), right_keys);
 }
 
-#define NLB  "\"type\":\"nlb\","
-#define CERT "\"ssl-cert\":\"arn:aws:acm:us-east-1:123456789012:certificate/one\","
+#define NLB      "\"type\":\"nlb\","
+#define CERT     "\"ssl-cert\":\"arn:aws:acm:us-east-1:123456789012:certificate/one\","
+#define LOGS     "\"access-log-enabled\":\"true\",\"access-log-s3-bucket-name\":\"logs\","
+#define DRAINING "\"connection-draining-enabled\":\"true\","
 
 static const struct {
     const char *beside; /* annotations */
@@ -34,9 +36,9 @@ static const struct {
     {"", "internal", {"true", "false"}},
     {"", "proxy-protocol", {"*"}},
     {"", "access-log-enabled", {"true", "false"}},
-    {"", "access-log-emit-interval", {"60"}},
+    {LOGS, "access-log-emit-interval", {"60"}},
     {"", "connection-draining-enabled", {"true", "false"}},
-    {"", "connection-draining-timeout", {"300"}},
+    {DRAINING, "connection-draining-timeout", {"300"}},
     {"", "connection-idle-timeout", {"120"}},
     {"", "cross-zone-load-balancing-enabled", {"true", "false"}},
     {NLB, "cross-zone-load-balancing-enabled", {"true", "false"}},
