@@ -129,6 +129,7 @@ struct plan_counts {
     unsigned create;
     unsigned change;
     unsigned delete;
+    unsigned makes;  /* creations without which clients are not served as asked */
     unsigned news;   /* of them, those that a Service's owner hears of */
     bool takes_down; /* something that is put back if its replacement fails */
 };
@@ -159,6 +160,7 @@ static struct map *counts_of(const struct tt_plan *plan)
             }
             n->takes_down = n->takes_down || (op->flags & TT_OP_PUT_BACK) != 0;
             n->create += op->verb == TT_OP_CREATE;
+            n->makes += op->verb == TT_OP_CREATE && (op->flags & TT_OP_SERVES_WITHOUT) == 0;
             n->change += op->verb == TT_OP_CHANGE;
             n->delete += op->verb == TT_OP_DELETE;
             n->news += op->verb != TT_OP_KEEP && (op->flags & TT_OP_AGAIN) == 0;
@@ -291,7 +293,7 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         bool first = r->news == 0 && n.news > 0;
         r->failed_spared = 0;
         r->failed_others = 0;
-        r->only_takes = n.takes_down && n.create == 0;
+        r->only_takes = n.takes_down && n.makes == 0;
         r->planned += changes;
         r->news += n.news;
         if (h->args.note_plans) {

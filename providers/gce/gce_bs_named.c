@@ -273,14 +273,15 @@ static bool may_move(struct arena *a, const struct gce_bs_desired *d,
            (other_ip || other_tier || other_place);
 }
 
-/* A reservation that an interrupted run left is given back, and does not count. */
-static bool is_reserved(struct lb_sync *s, const struct gce_bs_desired *d, const char *ip)
+/* A reservation that an interrupted run left, under the name of a rule, is given back, and does not
+ * count. */
+static bool is_reserved(struct lb_sync *s, const struct gce_slots *slots, const char *ip)
 {
     struct json_object *json = NULL;
     enum gce_known known =
         gce_snapshot_address(gce_cloud_of(s)->snapshot, ip, GCE_SNAPSHOT_ANY, s->a, &json);
-    return known == GCE_PRESENT && !str_eq(json_str(json, "name"), d->v4.address_name) &&
-           !str_eq(json_str(json, "name"), str_nonnull(d->v6.address_name));
+    return known == GCE_PRESENT &&
+           gce_slots_find(slots, GCE_RULES, NULL, str_nonnull(json_str(json, "name"))) == NULL;
 }
 
 void gce_bs_named_reserved(struct lb_sync *s, struct gce_bs_item *b)
@@ -291,11 +292,12 @@ void gce_bs_named_reserved(struct lb_sync *s, struct gce_bs_item *b)
         const struct gce_slot *slot = &b->slots.items[i];
         const struct gce_rule *r = slot->known == GCE_PRESENT ? slot->as : NULL;
         if (slot->c != GCE_RULES || r == NULL || str_is_empty(r->ip) ||
-            !(may_move(s->a, &b->d, &b->d.v4, r) || may_move(s->a, &b->d, &b->d.v6, r))) {
+            (b->in.verb == TT_VERB_ENSURE && !may_move(s->a, &b->d, &b->d.v4, r) &&
+             !may_move(s->a, &b->d, &b->d.v6, r))) {
             continue;
         }
         const char *ip = gce_l4_ip_without_prefix(s->a, r->ip);
-        if (is_reserved(s, &b->d, ip)) {
+        if (is_reserved(s, &b->slots, ip)) {
             ips[n++] = ip;
         }
     }

@@ -132,7 +132,7 @@ static enum hold_how hold_wanted(void *arg)
 static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     if (!uses_shared(b)) {
-        b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE ||
+        b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE || b->in.for_room ||
                                          gce_others_any(s, b->in.service, wants_check, &b->in.kind);
         return b->in.others_want_shared_check ? ERR_OK : hold(s, b, HOLD_ALONE, err);
     }
@@ -235,10 +235,12 @@ static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return gce_slots_look(&b->slots, s, err);
 }
 
-static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+static int look_once(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b,
+                     struct err *err)
 {
     gce_slots_init(&b->slots, s->a);
     gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
+    b->slots.again = b == gce_item_was(gce_item_of(item)) && gce_item_of(item)->looked_before;
     b->slots.more_kinds = b->lists_groups ? GCE_KIND(GCE_GROUPS) : 0;
     if (b->in.verb == TT_VERB_ENSURE) {
         gce_bs_named_slots(s, b);
@@ -247,10 +249,11 @@ static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return rc == ERR_OK && gce_bs_flow_find_older(s, b) ? gce_slots_look(&b->slots, s, err) : rc;
 }
 
-static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+static int look(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b,
+                struct err *err)
 {
-    int rc = look_once(s, b, err);
-    return rc == ERR_OK && gce_bs_named_forget_miss(s, b) ? look_once(s, b, err) : rc;
+    int rc = look_once(s, item, b, err);
+    return rc == ERR_OK && gce_bs_named_forget_miss(s, b) ? look_once(s, item, b, err) : rc;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -296,11 +299,11 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     }
     int rc = hold_before_look(s, b, err);
     if (rc == ERR_OK) {
-        rc = look(s, b, err);
+        rc = look(s, item, b, err);
     }
     if (rc == ERR_OK && must_be_alone(s, b)) {
         rc = hold(s, b, HOLD_ALONE, err);
-        rc = rc == ERR_OK ? look(s, b, err) : rc;
+        rc = rc == ERR_OK ? look(s, item, b, err) : rc;
     }
     if (rc == ERR_OK) {
         gce_flow_see_gone(s, item, &b->slots);

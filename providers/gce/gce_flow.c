@@ -158,6 +158,7 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
         was->in.verb = TT_VERB_DELETE;
         rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, was, kind, err);
         was->in.only = changes ? g->former : 0;
+        was->in.becomes = changes && !g->decision.teardown ? g->decision.kind : GCE_KIND_NONE;
         was->in.keeps_traffic =
             changes && !g->decision.teardown && g->decision.kind == GCE_KIND_TARGET_POOL;
     }
@@ -236,10 +237,14 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
     }
     if (gce_item_is_bs(item)) {
         g->bs.in.verb = item->in->verb;
-        return gce_bs_flow_facts(s, item, &g->bs, g->decision.kind, err);
+        rc = gce_bs_flow_facts(s, item, &g->bs, g->decision.kind, err);
+        g->bs.in.holds_former = g->former != 0;
+        return rc;
     }
     g->tp.in.verb = item->in->verb;
-    return gce_tp_flow_facts(s, item, err);
+    rc = gce_tp_flow_facts(s, item, err);
+    g->tp.in.holds_former = g->former != 0;
+    return rc;
 }
 
 static int facts(struct lb_sync *s, struct err *err)
@@ -286,6 +291,10 @@ static int balancer_observe(struct lb_sync *s, struct err *err)
         }
         s->observed_fresh = false;
         gce_flow_release_formers(item);
+        gce_flow_room_observe(s, item);
+        if (item->err.code != ERR_OK) {
+            continue;
+        }
         if (gce_item_is_bs(item)) {
             struct gce_bs_item *b = &gce_item_of(item)->bs;
             item->err.code = gce_bs_flow_observe(s, item, b, &item->err);
@@ -325,11 +334,17 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
             continue;
         }
         gce_findings(s, item, gce_item_of(item)->decision.kind, &gce_provider_of(s)->options);
+        size_t from = plan->n_ops;
+        size_t n_room = gce_flow_room_plan(s, plan, item);
+        if (item->err.code != ERR_OK) {
+            continue;
+        }
         if (gce_item_is_bs(item)) {
             plan_bs(plan, item);
         } else {
             gce_tp_flow_plan(s, plan, item);
         }
+        gce_flow_room_first(plan, from, n_room);
         gce_findings_desired(s, item);
         gce_findings_nobody(s, item);
     }

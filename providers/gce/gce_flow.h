@@ -56,6 +56,7 @@ struct gce_item {
     struct gce_bs_item bs;
     struct gce_bs_item *was; /* of the former kinds; NULL: it was not asked for */
     bool was_ahead;          /* it was looked at in this sync already, before it was decided */
+    bool looked_before;      /* an earlier stage has looked at what it had as another kind */
     /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
     const struct gce_op *failed_op;
     int failed_code;
@@ -114,6 +115,12 @@ int gce_flow_former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
 bool gce_flow_outlived_needed(const struct lb_sync *s);
 int gce_flow_outlived_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* In the stage of the new load balancer: looks at what the Service has as another kind, once the
+ * cloud has refused something for a limit; plans that it goes, and returns the number of
+ * operations; lets those from `from + n_room` on wait for them. */
+void gce_flow_room_observe(struct lb_sync *s, struct lb_item *item);
+size_t gce_flow_room_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
+void gce_flow_room_first(struct lb_plan *plan, size_t from, size_t n_room);
 /* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
  * what to wait for. */
 bool gce_flow_deletes_pool(const struct lb_item *item);
@@ -212,7 +219,7 @@ int gce_bs_named_check(const struct gce_bs_item *b, struct err *err) _warn_unuse
  * there; looks at who has it where a rule that stands would go for it (gce_shared_ip.h), and notes
  * in `b` whether the address is its owner's.  Blocks then. */
 int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
-/* Fills `in.reserved_ips`; ENSURE, once the desired state is made. */
+/* Fills `in.reserved_ips`: ENSURE, once the desired state is made; DELETE: of all its rules. */
 void gce_bs_named_reserved(struct lb_sync *s, struct gce_bs_item *b);
 /* Only the snapshot says that it is not there: it has forgotten that now, and the look is
  * to be made again. */

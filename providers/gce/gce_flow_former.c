@@ -3,9 +3,10 @@
  * (gce_flow.h).
  *
  * Kinds that share names (forwarding rule a<uid>, backend service, firewalls) cannot stand side by
- * side: the former one goes in the first stage.  A target pool and an internal balancer with NEGs
- * share none: the former one serves until the new one is complete, and goes in the last stage
- * (docs/adr/0060). */
+ * side: in the first stage goes what is in the way of the new one, the forwarding rule above all,
+ * and its address is held.  A target pool and an internal balancer with NEGs share none: the former
+ * one serves until the new one is complete.  In both cases the rest goes in the last stage, when
+ * the new one stands (docs/adr/0060, 0071).  What goes without a successor goes in the first. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/put_back.h"
@@ -30,8 +31,8 @@ bool gce_flow_deletes_pool(const struct lb_item *item)
            (item->in->verb == TT_VERB_DELETE && g->former == 0);
 }
 
-/* Does what it had go after the new load balancer is there? */
-static bool goes_last(const struct lb_item *item)
+/* Does all that it had go after the new load balancer is there? */
+static bool stands_together(const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     return gce_flow_is_built(item) && gce_kinds_stand_together(g->decision.kind, g->former);
@@ -39,8 +40,15 @@ static bool goes_last(const struct lb_item *item)
 
 static bool takes_part(const struct lb_item *item, bool last)
 {
-    return lb_item_is_active(item) && goes_last(item) == last &&
+    bool now = last ? gce_flow_is_built(item) : !stands_together(item);
+    return lb_item_is_active(item) && now &&
            (gce_item_of(item)->former != 0 || gce_flow_deletes_pool(item));
+}
+
+/* The new load balancer comes between the two stages. */
+static bool in_halves(const struct lb_item *item)
+{
+    return gce_flow_is_built(item) && !stands_together(item);
 }
 
 static bool some_take_part(const struct lb_sync *s, bool last)
@@ -113,12 +121,16 @@ static void observe_all(struct lb_sync *s, bool last)
         if (!takes_part(item, last)) {
             continue;
         }
+        g->looked_before = last && in_halves(item);
         if (gce_flow_deletes_pool(item)) {
             gce_tp_flow_observe(s, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
             g->was->lists_groups = gce_flow_takes_groups(s, item);
             item->err.code = observe_was(s, item, &item->err);
+        }
+        if (item->err.code == ERR_OK && !last && in_halves(item) && has_bs_bits(g->former)) {
+            gce_bs_named_reserved(s, g->was);
         }
         if (item->err.code == ERR_OK && gce_flow_takes_groups(s, item)) {
             item->err.code = gce_groups_list(s, &item->err);
@@ -156,15 +168,14 @@ int gce_flow_outlived_observe(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
-                              const struct lb_item *item)
+static void because_of_former(struct lb_plan *plan, const struct lb_item *item, bool last)
 {
     const struct gce_item *g = gce_item_of(item);
-    (void)s;
     if (item->in->verb != TT_VERB_DELETE && g->former != 0) {
         lb_plan_because(plan, item->key,
-                        goes_last(item) ? "%s → what it had as another kind goes when that is there"
-                                        : "%s → what it had as another kind goes first",
+                        last ? "%s → what it had as another kind goes when that is there"
+                        : in_halves(item) ? "%s → what it had as another kind gives way"
+                                          : "%s → what it had as another kind goes first",
                         g->decision.says);
     }
 }
@@ -268,11 +279,14 @@ static void give_way(struct lb_plan *plan, const struct lb_item *item)
 }
 
 /* But for those that share no name, the new balancer cannot stand beside the old one. */
-static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
+static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item, bool last)
 {
     const struct gce_item *g = gce_item_of(item);
+    if (last && in_halves(item)) {
+        return; /* told with the first half */
+    }
     gce_flow_note_gone(s, plan, item);
-    if (goes_last(item)) {
+    if (last) {
         lb_plan_effect(plan, item->key,
                        "The Service gets another address: the kind of load balancer changes (%s). "
                        "The former one serves until then.",
@@ -281,7 +295,7 @@ static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
         ask_first(s, plan, item);
         give_way(plan, item);
     }
-    if (!goes_last(item) && gce_flow_is_built(item) && takes_rule(g)) {
+    if (!last && gce_flow_is_built(item) && takes_rule(g)) {
         lb_plan_effect(plan, item->key,
                        "Traffic stops until the new load balancer (%s) is complete, and comes to "
                        "another address then: the kind of load balancer changes.",
@@ -293,6 +307,39 @@ static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
     }
 }
 
+/* The new load balancer cannot be made beside this. */
+static void plan_way(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (gce_flow_deletes_pool(item)) {
+        g->tp.in.held =
+            gce_tp_plan_way(plan, &gce_provider_of(s)->tp_facts, &g->tp.in, &g->tp.names, &g->tp.o);
+    }
+    if (has_bs_bits(g->former)) {
+        struct gce_bs_item *w = g->was;
+        bool held[2] = {g->tp.in.held, false};
+        gce_bs_plan_way(plan, &w->facts, &w->in, &w->slots, held);
+        w->in.held[0] = held[0] && !g->tp.in.held;
+        w->in.held[1] = held[1];
+    }
+}
+
+static void plan_rest(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (gce_flow_deletes_pool(item)) {
+        gce_tp_flow_plan(s, plan, item);
+    }
+    if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
+        struct gce_bs_item *w = g->was;
+        item->err.code =
+            gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
+        if (item->err.code == ERR_OK) {
+            plan_groups_away(s, plan, item);
+        }
+    }
+}
+
 static void plan_all(struct lb_sync *s, struct lb_plan *plan, bool last)
 {
     for (size_t i = 0; i < s->n_items; i++) {
@@ -300,21 +347,10 @@ static void plan_all(struct lb_sync *s, struct lb_plan *plan, bool last)
         if (!takes_part(item, last)) {
             continue;
         }
-        struct gce_item *g = gce_item_of(item);
-        because_of_former(s, plan, item);
-        if (gce_flow_deletes_pool(item)) {
-            gce_tp_flow_plan(s, plan, item);
-        }
-        if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            struct gce_bs_item *w = g->was;
-            item->err.code =
-                gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
-            if (item->err.code == ERR_OK) {
-                plan_groups_away(s, plan, item);
-            }
-        }
+        because_of_former(plan, item, last);
+        (!last && in_halves(item) ? plan_way : plan_rest)(s, plan, item);
         if (item->err.code == ERR_OK) {
-            tell_flip(s, plan, item);
+            tell_flip(s, plan, item, last);
         }
     }
 }
@@ -331,6 +367,63 @@ int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *
     (void)err;
     plan_all(s, plan, true);
     return ERR_OK;
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+/* The cloud has refused something of the new load balancer for a limit: the rest of the former one
+ * goes before it, but for what others may use.  No lock is taken for that: the new one has its own.
+ */
+void gce_flow_room_observe(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (g->former == 0 || !in_halves(item) || item->full == NULL || s->planning) {
+        return;
+    }
+    g->looked_before = true;
+    if (gce_flow_deletes_pool(item)) {
+        g->tp.in.for_room = true;
+        gce_tp_flow_observe(s, item);
+    }
+    if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
+        g->was->in.for_room = true;
+        item->err.code = gce_bs_flow_observe(s, item, g->was, &item->err);
+    }
+}
+
+size_t gce_flow_room_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
+{
+    static const enum gce_collection kinds[] = {GCE_FIREWALLS,  GCE_CHECKS,   GCE_HCS,
+                                                GCE_REGION_HCS, GCE_BACKENDS, GCE_POOLS};
+    struct gce_item *g = gce_item_of(item);
+    bool room = false;
+    for (size_t i = 0; g->former != 0 && in_halves(item) && i < ARRAY_LEN(kinds); i++) {
+        room = lb_plan_makes_room(plan, item->key, gce_collection_word(kinds[i])) || room;
+    }
+    size_t from = plan->n_ops;
+    bool bs = g->was != NULL && g->was->in.for_room;
+    if (room && g->tp.in.for_room) {
+        gce_tp_flow_plan(s, plan, item);
+    }
+    if (room && bs && item->err.code == ERR_OK) {
+        struct gce_bs_item *w = g->was;
+        item->err.code =
+            gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
+    }
+    g->tp.in.for_room = false;
+    if (bs) {
+        g->was->in.for_room = false;
+    }
+    return plan->n_ops - from;
+}
+
+void gce_flow_room_first(struct lb_plan *plan, size_t from, size_t n_room)
+{
+    for (size_t i = from + n_room; n_room > 0 && i < plan->n_ops; i++) {
+        for (size_t k = from; plan->ops[i].verb != LB_KEEP && k < from + n_room; k++) {
+            lb_plan_after(plan, (int)i, (int)k);
+        }
+    }
 }
 
 /* Two Services that change into each other's kind must not wait for each other's shared check. */

@@ -56,7 +56,7 @@ static bool is_gone(const struct lb_sync *s, const struct lb_item *item, enum gc
 
 void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item, struct gce_slots *slots)
 {
-    for (size_t i = 0; slots->verb == TT_VERB_ENSURE && i < slots->n; i++) {
+    for (size_t i = 0; slots->verb != TT_VERB_UPDATE && i < slots->n; i++) {
         struct gce_slot *slot = &slots->items[i];
         if (slot->zone == NULL && is_gone(s, item, slot->c, slot->name)) {
             slot->known = GCE_ABSENT;

@@ -13,6 +13,7 @@
 #include "providers/gce/gce_target_pool_others.h"
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <string.h>
 
@@ -102,7 +103,8 @@ static bool wants_node_check(const struct look *l)
 
 static bool is_locked(const struct look *l)
 {
-    return !l->s->planning && !l->p->cloud.offline && l->t->in.verb != TT_VERB_UPDATE;
+    return !l->s->planning && !l->p->cloud.offline && l->t->in.verb != TT_VERB_UPDATE &&
+           !l->t->in.for_room;
 }
 
 /* How a Service that wants the shared check must hold it, by what is known of it. */
@@ -153,7 +155,8 @@ static void ask_others(struct look *l)
     struct gce_tp_item *t = l->t;
     if (t->in.verb != TT_VERB_UPDATE) {
         t->in.others_want_node_check =
-            wants_node_check(l) || gce_tp_others_want_node_check(l->p, l->s->call, t->in.service);
+            wants_node_check(l) || t->in.for_room ||
+            gce_tp_others_want_node_check(l->p, l->s->call, t->in.service);
     }
 }
 
@@ -369,13 +372,26 @@ static int ask_for_user_address(struct look *l, struct err *err)
     return gce_ip_check_rules(l->s->a, &uses, t->in.service, false, &t->desired.rule, 1, err);
 }
 
+/* Its rule goes for one of another kind, tier or address. */
+static bool may_move(const struct look *l)
+{
+    const struct gce_tp_item *t = l->t;
+    const struct gce_rule *r = &t->o.rule;
+    const char *tier = gce_tier_from_wire(r->tier);
+    bool flips = t->in.verb == TT_VERB_DELETE && t->in.changes_kind;
+    bool other = t->in.verb == TT_VERB_ENSURE &&
+                 ((t->desired.tier_is_set && !str_eq(tier, t->desired.tier)) ||
+                  (*t->desired.user_ip != '\0' && !str_eq(t->desired.user_ip, r->ip)));
+    return t->o.has_rule == GCE_PRESENT && (flips || other);
+}
+
 /* By the snapshot: what it does not know is found out when the address is asked for.  One that an
  * interrupted run holds is given back, and does not count. */
 static bool rule_ip_is_reserved(const struct look *l)
 {
     const struct gce_tp_observed *o = &l->t->o;
     struct json_object *json = NULL;
-    return o->has_rule == GCE_PRESENT &&
+    return may_move(l) &&
            gce_snapshot_address(l->p->cloud.snapshot, o->rule.ip, GCE_SNAPSHOT_ANY, l->s->a,
                                 &json) == GCE_PRESENT &&
            !str_eq(json_str(json, "name"), l->t->names.lb);
@@ -389,6 +405,8 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     gce_slots_init(&t->slots, s->a);
     gce_tp_slots(&t->slots, &l.p->tp_facts, &t->in, &t->names, &t->desired);
     t->slots.items[0].ahead = STEAL(t->ahead);
+    t->slots.again = gce_item_of(item)->looked_before;
+    t->slots.by_name = t->slots.by_name && !t->slots.again;
     int rc = look(&l, err);
     if (rc == ERR_OK) {
         gce_flow_see_gone(s, item, &t->slots);

@@ -77,9 +77,9 @@ struct gce_bs_input {
     /* Addresses of its rules that are reserved, whatever their reservation's name, as far as that
      * matters and is known: they cannot be lost with the rule. */
     struct str_set reserved_ips;
-    /* ENSURE: what it had as another kind has just gone: its address is held until the end of
-     * the sync */
-    bool changes_kind;
+    /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
+     * back */
+    bool holds_former;
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */
@@ -90,6 +90,14 @@ struct gce_bs_input {
      * that shares names: bits 1u << enum gce_kind of what goes; what is seen to be of another kind
      * stays.  0: everything of its names goes. */
     unsigned only;
+    /* DELETE, with `only`: the kind that it gets; NONE where it gets no balancer */
+    enum gce_kind becomes;
+    /* with `only`, in the last stage of the sync: an earlier one has planned to hold the address of
+     * this family (IPv4, IPv6) */
+    bool held[2];
+    /* with `only`, to make room for the kind that it gets: the shared check and the held address
+     * stay */
+    bool for_room;
     /* DELETE: the kind that it gets calls its firewall as target pools do, and takes that over */
     bool keeps_traffic;
     struct gce_bs_outcome *outcome;
@@ -271,6 +279,10 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
 int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err) _warn_unused_;
+/* DELETE with `becomes`, first half: what must go before a balancer of that kind can be made, and
+ * the reservation of its address.  Sets held[] of the families whose address is to be held. */
+void gce_bs_plan_way(struct lb_plan *p, const struct gce_bs_facts *f, const struct gce_bs_input *in,
+                     const struct gce_slots *seen, bool held[2]);
 /* Operations from index `from` on delete instance groups: they wait for the backend services that
  * go, and for nothing else. */
 void gce_bs_order_groups(struct lb_plan *p, size_t from);

@@ -61,13 +61,14 @@ static bool can_hold(const struct bs_ensure *n, const struct bs_side *s)
 }
 
 /* Without an annotation the rule follows the tier of what is held. */
-static bool former_fits(const struct bs_ensure *n, const struct bs_side *s)
+static bool could_serve(const struct bs_ensure *n, const struct bs_side *s,
+                        const struct gce_address *h)
 {
     struct gce_rule want = s->d->rules[0];
-    if (s->former != NULL && !n->d->tier_is_set && !str_is_empty(s->former->tier)) {
-        want.tier = s->former->tier;
+    if (!n->d->tier_is_set && h != NULL && !str_is_empty(h->tier)) {
+        want.tier = h->tier;
     }
-    return s->former != NULL && fits(n, s, s->former, &want);
+    return h != NULL && fits(n, s, h, &want);
 }
 
 void bs_choose_held(struct bs_ensure *n, struct bs_side *s)
@@ -75,9 +76,9 @@ void bs_choose_held(struct bs_ensure *n, struct bs_side *s)
     const char *name = n->has_names ? n->names.former_address[s->family] : NULL;
     s->former = name == NULL ? NULL : gce_slots_address(n->e.seen, name);
     s->held = held_by_us(n, s);
-    if (former_fits(n, s) &&
-        (s->held == NULL || (s->first == NULL && gce_former_address_is_known(
-                                                     n->e.a, n->e.in->service, s->former->ip)))) {
+    bool known = s->former != NULL && s->first == NULL &&
+                 gce_former_address_is_known(n->e.a, n->e.in->service, s->former->ip);
+    if (could_serve(n, s, s->former) && (known || !could_serve(n, s, s->held))) {
         s->held = s->former;
     }
 }
@@ -166,24 +167,19 @@ void bs_plan_hold(struct bs_ensure *n, struct bs_side *s)
     }
 }
 
-/* The address of the rules that go for some with another one.  Without room for one more
- * reservation it is given up with them, as the plan says of it in any case. */
-void bs_plan_keep(struct bs_ensure *n, struct bs_side *s)
+int bs_hold_former(struct bs_emit *e, const struct gce_rule *rule, const char *name)
 {
-    struct bs_emit *e = &n->e;
-    const char *name = n->has_names ? n->names.former_address[s->family] : NULL;
-    if (name == NULL || s->first == NULL || !bs_side_loses_rules(s) || !can_hold(n, s)) {
-        return;
-    }
     const struct gce_address d =
-        gce_former_address_of(e->a, s->first, name, gce_l4_address_description(e->a, e->in->key));
-    bool stays = s->ip.text != NULL && str_eq(s->ip.text, d.ip);
-    bool has = s->former != NULL && str_eq(gce_l4_ip_without_prefix(e->a, s->former->ip), d.ip);
-    if (stays || has || str_set_has(&e->in->reserved_ips, d.ip) ||
+        gce_former_address_of(e->a, rule, name, gce_l4_address_description(e->a, e->in->key));
+    const struct gce_address *held = gce_slots_address(e->seen, name);
+    bool internal = str_eq(rule->scheme, "INTERNAL");
+    bool can = !internal || !str_is_empty(rule->subnetwork);
+    bool stands = held != NULL && str_eq(gce_l4_ip_without_prefix(e->a, held->ip), d.ip);
+    if (!can || stands || str_set_has(&e->in->reserved_ips, d.ip) ||
         lb_plan_makes_room(e->p, e->in->key, gce_collection_word(GCE_ADDRESSES))) {
-        return;
+        return -1;
     }
-    if (s->former != NULL) {
+    if (held != NULL) {
         (void)bs_delete(e, BS_FIRST, GCE_ADDRESSES, name,
                         "an interrupted run left it for another rule");
     }
@@ -191,13 +187,25 @@ void bs_plan_keep(struct bs_ensure *n, struct bs_side *s)
         LB_OP(.verb = LB_CREATE, .name = name,
               .why = "the former forwarding rule comes back with its address if the new one is "
                      "refused",
-              .summary = n->d->internal ? "regional, internal"
-                                        : arena_printf(e->a, "regional, %s", d.tier),
+              .summary =
+                  internal ? "regional, internal" : arena_printf(e->a, "regional, %s", d.tier),
               .note = "holds it until the new rule stands", .tolerate = LB_TOLERATE_EXISTS);
-    s->keep = bs_emit(e, BS_PREPARE, op,
-                      (struct gce_op){.c = GCE_ADDRESSES,
-                                      .verb = GCE_INSERT,
-                                      .body = gce_own(e->a, gce_address_body(&d))});
+    return bs_emit(e, BS_PREPARE, op,
+                   (struct gce_op){.c = GCE_ADDRESSES,
+                                   .verb = GCE_INSERT,
+                                   .body = gce_own(e->a, gce_address_body(&d))});
+}
+
+void bs_plan_keep(struct bs_ensure *n, struct bs_side *s)
+{
+    const char *name = n->has_names ? n->names.former_address[s->family] : NULL;
+    if (name == NULL || s->first == NULL || !bs_side_loses_rules(s)) {
+        return;
+    }
+    const char *was = gce_l4_ip_without_prefix(n->e.a, s->first->ip);
+    if (s->ip.text == NULL || !str_eq(s->ip.text, was)) {
+        s->keep = bs_hold_former(&n->e, s->first, name);
+    }
 }
 
 /* ---- given back ------------------------------------------------------------------------------ */
@@ -254,7 +262,7 @@ static void release_former(struct bs_ensure *n, const struct bs_side *s)
     if (used && own != NULL && s->hold < 0) {
         release(n, own->name, -1, false, "an interrupted run left it, and no rule has it");
     }
-    if (s->keep >= 0 || (s->former != NULL && !n->e.in->changes_kind)) {
+    if (s->keep >= 0 || (s->former != NULL && !n->e.in->holds_former)) {
         release(n, n->names.former_address[s->family], s->keep, true,
                 used ? "an interrupted run left it, and the rule has its address"
                      : "no former forwarding rule needs it any more");

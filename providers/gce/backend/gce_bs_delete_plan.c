@@ -8,11 +8,14 @@
  * target pool, and then the firewalls that the old internal kind shares with target pools;
  * firewalls and NEGs on which another Service's description is; a shared check that others want.
  * When the Service only changes its kind (`only`), also what is of the kind that it gets: a view of
- * the Service may be older than the new balancer, and still name the old kind.
+ * the Service may be older than the new balancer, and still name the old kind.  What keeps the new
+ * one from being made goes before it (gce_bs_plan_way()): the rules, and a backend service of the
+ * same name; the rest goes when it stands, so that little must be made to lead back.
  * Source: gce-l4.md §6, A11, A18; gce-cloud-provider.md §5.11.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_links.h"
 
 #define WHY        "the Service is going away"
@@ -26,6 +29,12 @@ struct deleting {
 
 #define BIT(kind) (1u << (unsigned)(kind))
 #define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+
+/* Does a kind call its backend service, firewalls and NEGs as ingress-gce does? */
+static bool shares_names(enum gce_kind kind)
+{
+    return kind == GCE_KIND_ILB_NEGS || (BIT(kind) & BIT_NETLB) != 0;
+}
 
 /* Is what has this name and this scheme of a kind that goes?  The rule and the address a<uid> are
  * internal with instance groups, external with ingress-gce's kinds. */
@@ -44,10 +53,13 @@ static bool goes(const struct deleting *x, const struct gce_bs_names *n, const c
                     : (only & BIT_NETLB) != 0;
 }
 
-/* A backend service of another kind has the scheme's names: what is shared between kinds
- * is that one's by now. */
+/* A backend service of another kind has the scheme's names, or will have them when the plan is
+ * carried out: what is shared between kinds is that one's. */
 static bool stands(const struct deleting *x, const struct gce_bs_names *n)
 {
+    if (!n->legacy && shares_names(x->e.in->becomes)) {
+        return true;
+    }
     const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
     return !n->legacy && b != NULL && !goes(x, n, b->name, b->scheme);
 }
@@ -102,13 +114,15 @@ static bool is_users(const struct deleting *x, const char *name)
     return false;
 }
 
-/* While the Service only changes its kind it is needed until the end of the sync. */
 static void delete_former_address(struct deleting *x, const struct gce_bs_names *n, int family)
 {
     const char *name = n->former_address[family];
-    if (name != NULL && x->e.in->only == 0 && gce_slots_address(x->e.seen, name) != NULL) {
+    if (name != NULL && !x->e.in->for_room &&
+        (x->e.in->held[family] || gce_slots_address(x->e.seen, name) != NULL)) {
         (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
-                          "an interrupted run left it, and the Service is going away");
+                          x->e.in->only != 0
+                              ? "no former forwarding rule needs it any more"
+                              : "an interrupted run left it, and the Service is going away");
     }
 }
 
@@ -137,16 +151,24 @@ static bool names_are_a_pools(const struct deleting *x, const struct gce_bs_name
     return r != NULL && str_is_empty(r->backend_service);
 }
 
+/* Of two kinds that share names one has its check in a region, and the other does not; their
+ * firewalls are the same. */
 static void delete_own_checks(struct deleting *x, const struct gce_bs_names *n)
 {
     static const enum gce_collection both[] = {GCE_HCS, GCE_REGION_HCS};
+    bool shares = stands(x, n);
+    bool regional = (x->e.in->only & BIT_NETLB) != 0;
     for (size_t i = 0; i < ARRAY_LEN(both); i++) {
-        if (gce_slots_hc(x->e.seen, both[i] == GCE_REGION_HCS, n->local_check) != NULL) {
+        bool in_region = both[i] == GCE_REGION_HCS;
+        if ((!shares || in_region == regional) &&
+            gce_slots_hc(x->e.seen, in_region, n->local_check) != NULL) {
             (void)delete_once(x, BS_DROP, both[i], n->local_check, WHY);
         }
     }
-    delete_firewall(x, BS_AFTER, n->local_check_firewall[0]);
-    delete_firewall(x, BS_AFTER, n->local_check_firewall[1]);
+    if (!shares) {
+        delete_firewall(x, BS_AFTER, n->local_check_firewall[0]);
+        delete_firewall(x, BS_AFTER, n->local_check_firewall[1]);
+    }
 }
 
 /* Its firewall serves both schemes' checks; it goes when this one goes and the other
@@ -183,20 +205,23 @@ static void delete_shared_check(struct deleting *x, const struct gce_bs_names *n
         bs_op(&x->e, check)->tolerate |= LB_TOLERATE_IN_USE;
         bs_op(&x->e, check)->shared = true;
     }
-    if (!in->other_scheme_has_check) {
+    bool becomes_other =
+        !n->legacy && shares_names(in->becomes) && !svc_only_local_traffic(in->service);
+    if (!in->other_scheme_has_check && !becomes_other) {
         delete_shared_firewalls(x, n, check);
     }
 }
 
 static void delete_all(struct deleting *x, const struct gce_bs_names *n)
 {
-    unsigned only = x->e.in->only;
+    const struct gce_bs_input *in = x->e.in;
+    unsigned only = in->only;
     bool shares = names_are_a_pools(x, n) || stands(x, n);
     bool has_deny = only == 0 || (only & BIT_NETLB) != 0;
     for (int family = 0; family < 2; family++) {
         delete_rules(x, n, family);
         delete_former_address(x, n, family);
-        bool taken_over = n->legacy && x->e.in->keeps_traffic;
+        bool taken_over = n->legacy && in->keeps_traffic;
         for (size_t i = 0; !shares && !taken_over && n->firewalls[family][i] != NULL; i++) {
             delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);
         }
@@ -207,10 +232,10 @@ static void delete_all(struct deleting *x, const struct gce_bs_names *n)
     for (size_t i = 0; !stands(x, n) && n->backends[i] != NULL; i++) {
         delete_service(x, n->backends[i], false);
     }
-    if (!shares) {
+    if (!stands(x, n) || x->e.in->becomes != GCE_KIND_NONE) {
         delete_own_checks(x, n);
     }
-    x->keeps_negs = x->keeps_negs || stands(x, n);
+    x->keeps_negs = x->keeps_negs || (stands(x, n) && in->becomes == GCE_KIND_NONE);
     delete_shared_check(x, n);
 }
 
@@ -241,7 +266,7 @@ int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_neg_plan *negs, struct err *err)
 {
     static const enum gce_kind schemes[] = {GCE_KIND_ILB_NEGS, GCE_KIND_ILB_GROUPS};
-    struct deleting x = {0};
+    struct deleting x = {.keeps_negs = gce_kind_has_negs(in->becomes)};
     (void)err;
     bs_emit_init(&x.e, p, f, in, seen);
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
@@ -264,4 +289,57 @@ int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
         lb_plan_effect(p, in->key, "The address is given up.");
     }
     return ERR_OK;
+}
+
+/* ---- the first half of a change of kind ------------------------------------------------------ */
+
+static void clear_rules(struct deleting *x, const struct gce_bs_names *n, int family, bool held[2])
+{
+    for (size_t i = 0; n->rules[family][i] != NULL; i++) {
+        const char *name = n->rules[family][i];
+        const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
+        if (r == NULL || str_is_empty(r->backend_service) || !goes(x, n, name, r->scheme) ||
+            bs_deletes(&x->e, GCE_RULES, name)) {
+            continue;
+        }
+        if (n->former_address[family] != NULL && !held[family]) {
+            int at = bs_hold_former(&x->e, r, n->former_address[family]);
+            held[family] = at >= 0;
+            if (at >= 0) { /* while it is not there, nothing has gone */
+                bs_op(&x->e, at)->serves_without = true;
+            }
+        }
+        (void)bs_delete(&x->e, BS_UNRULE, GCE_RULES, name, WHY);
+        x->rule = x->rule == NULL ? r : x->rule;
+    }
+}
+
+/* Of the same name and another scheme. */
+static void clear_backend(struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
+    if (!n->legacy && shares_names(x->e.in->becomes) && b != NULL &&
+        goes(x, n, b->name, b->scheme)) {
+        (void)delete_once(x, BS_UNBACK, GCE_BACKENDS, b->name, WHY);
+    }
+}
+
+void gce_bs_plan_way(struct lb_plan *p, const struct gce_bs_facts *f, const struct gce_bs_input *in,
+                     const struct gce_slots *seen, bool held[2])
+{
+    static const enum gce_kind schemes[] = {GCE_KIND_ILB_NEGS, GCE_KIND_ILB_GROUPS};
+    struct deleting x = {0};
+    bs_emit_init(&x.e, p, f, in, seen);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        struct gce_bs_names names;
+        if (!is_spared(in, schemes[i]) && gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
+            clear_rules(&x, &names, 0, held);
+            clear_rules(&x, &names, 1, held);
+            clear_backend(&x, &names);
+        }
+    }
+    struct lb_plan_service *s = lb_plan_service(p, in->key);
+    s->kind = arena_printf(p->a, "%s, %s", gce_kind_text(in->kind), f->region);
+    s->address = x.rule == NULL ? NULL : gce_l4_ip_without_prefix(p->a, x.rule->ip);
+    bs_flush(&x.e);
 }

@@ -73,7 +73,12 @@ void bs_choose_held(struct bs_ensure *n, struct bs_side *s);
 /* `must`: or the address could be lost; `pays`: for the firewall's sake alone. */
 void bs_decide_hold(struct bs_ensure *n, struct bs_side *s, bool must, bool pays);
 void bs_plan_hold(struct bs_ensure *n, struct bs_side *s);
-/* After bs_plan_hold(): the address of the new rules is known as far as it can be. */
+/* Holds the address of a rule that goes under the name `name`, unless another reservation has it or
+ * the cloud has no room for one more: then it is given up with the rule, as the plan says of it in
+ * any case.  Returns the operation's handle, -1 where there is none. */
+int bs_hold_former(struct bs_emit *e, const struct gce_rule *rule, const char *name);
+/* That of the rules that go for some with another address.  After bs_plan_hold(): the address of
+ * the new rules is known as far as it can be. */
 void bs_plan_keep(struct bs_ensure *n, struct bs_side *s);
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s);
 const char **bs_outcome_ip(const struct bs_ensure *n, const struct bs_side *s);

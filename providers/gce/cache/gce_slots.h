@@ -50,6 +50,9 @@ struct gce_slots {
     bool from_cloud;     /* the cloud was asked: what is added later is asked for there, too */
     /* DELETE: nothing is taken for absent that was not asked for by its name */
     bool by_name;
+    /* DELETE: an earlier stage of this sync has looked at them: only what was written since, and is
+     * not known, is read */
+    bool again;
     unsigned listed_now; /* kinds (GCE_KIND) that these looks have listed */
 };
 /* At each observation anew. */

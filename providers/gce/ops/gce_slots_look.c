@@ -3,6 +3,7 @@
  * (gce_slots.h, docs/adr/0005).
  *
  *     offline ─────────────────────────────▶ the snapshot is the cloud
+ *     looked at a moment ago in this sync ─▶ one wave of what the snapshot does not know
  *     deletion, but for one that finds nothing left ──▶ one wave at once, with the lists beside it
  *     not fresh ──▶ snapshot answers? ──yes─▶ done
  *                        │no
@@ -397,6 +398,12 @@ static int look_to_delete(struct look *l, struct err *err)
     return rc == ERR_OK && !rare_are_answered(l) ? look_at_extras(l, err) : rc;
 }
 
+/* The snapshot has the reads of an earlier stage, and own writes; a conflict looks afresh. */
+static int look_again(struct look *l, struct err *err)
+{
+    return answered_by_snapshot(l) ? ERR_OK : look_at_extras(l, err);
+}
+
 static bool is_anything_there(const struct look *l)
 {
     for (size_t i = 0; i < l->slots->n; i++) {
@@ -456,6 +463,8 @@ static int look(struct look *l, struct err *err)
     }
     if (l->cloud->offline) {
         (void)answered_by_snapshot(l);
+    } else if (l->slots->again && !l->s->planning && !l->s->fresh) {
+        rc = look_again(l, err);
     } else if (l->slots->verb == TT_VERB_DELETE && !l->s->planning && !l->s->fresh) {
         from_snapshot = !l->slots->by_name && answered_by_snapshot(l) && !is_anything_there(l);
         rc = from_snapshot ? ERR_OK : look_to_delete(l, err);

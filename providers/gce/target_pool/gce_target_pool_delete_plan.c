@@ -71,8 +71,9 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (o->has_address == GCE_PRESENT && !replaced) {
         (void)tp_delete(&e, GCE_ADDRESSES, names->lb, WHY);
     }
-    if (o->has_former == GCE_PRESENT) {
-        (void)tp_delete(&e, GCE_ADDRESSES, names->former_address, WHY);
+    if (!in->for_room && (o->has_former == GCE_PRESENT || in->held)) {
+        (void)tp_delete(&e, GCE_ADDRESSES, names->former_address,
+                        in->changes_kind ? "no former forwarding rule needs it any more" : WHY);
     }
     delete_checks(&e, names);
     tp_flush(&e, names);
@@ -80,4 +81,26 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
         lb_plan_effect(p, in->key, "The address is given up.");
     }
     return ERR_OK;
+}
+
+bool gce_tp_plan_way(struct lb_plan *p, const struct gce_tp_facts *facts,
+                     const struct gce_tp_input *in, const struct gce_names *names,
+                     const struct gce_tp_observed *o)
+{
+    struct tp_emit e;
+    struct lb_plan_service *s = lb_plan_service(p, in->key);
+    bool has_rule = o->has_rule == GCE_PRESENT && str_is_empty(o->rule.backend_service);
+    s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
+    s->address = has_rule ? o->rule.ip : NULL;
+    tp_emit_init(&e, p, facts, in, o);
+    int hold = has_rule ? tp_hold_former(&e, names) : -1;
+    if (hold >= 0) { /* while it is not there, nothing has gone */
+        tp_op(&e, hold)->serves_without = true;
+    }
+    if (has_rule) {
+        tp_next_wave(&e);
+        (void)tp_delete(&e, GCE_RULES, names->lb, WHY);
+    }
+    tp_flush(&e, names);
+    return hold >= 0;
 }

@@ -3,6 +3,7 @@
 #include "providers/gce/target_pool/gce_target_pool_emit_plan.h"
 
 #include "common/base/str.h"
+#include "providers/gce/model/gce_former_address.h"
 #include "providers/gce/model/gce_links.h"
 
 void tp_emit_init(struct tp_emit *e, struct lb_plan *p, const struct gce_tp_facts *facts,
@@ -52,6 +53,32 @@ int tp_delete(struct tp_emit *e, enum gce_collection c, const char *name, const 
     e->wave_open = true;
     return gce_emit_delete(&e->out, e->wave, (struct gce_op){.c = c, .name = name, .plain = true},
                            why);
+}
+
+int tp_hold_former(struct tp_emit *e, const struct gce_names *names)
+{
+    const struct gce_tp_observed *o = e->o;
+    const char *name = names->former_address;
+    bool has = o->has_former == GCE_PRESENT;
+    if ((has && str_eq(o->former.ip, o->rule.ip)) || o->rule_ip_is_reserved ||
+        lb_plan_makes_room(e->p, e->in->key, gce_op_kind(GCE_ADDRESSES))) {
+        return -1;
+    }
+    if (has) {
+        (void)tp_delete(e, GCE_ADDRESSES, name, "an interrupted run left it for another rule");
+    }
+    const struct gce_address d = gce_former_address_of(e->a, &o->rule, name, names->description);
+    struct lb_op op =
+        LB_OP(.verb = LB_CREATE,
+              .why = "the former forwarding rule comes back with its address if the "
+                     "new one is refused",
+              .summary = arena_printf(e->a, "regional, %s", d.tier),
+              .note = "holds it until the new rule stands", .tolerate = LB_TOLERATE_EXISTS);
+    return tp_emit(e, op,
+                   (struct gce_op){.c = GCE_ADDRESSES,
+                                   .verb = GCE_INSERT,
+                                   .name = name,
+                                   .body = gce_own(e->a, gce_address_body(&d))});
 }
 
 /* ---- members --------------------------------------------------------------------------------- */

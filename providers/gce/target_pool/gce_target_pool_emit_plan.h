@@ -45,6 +45,10 @@ void tp_members(struct tp_emit *e, const char *pool, const struct str_set *now,
                 const struct str_set *then, const char *why);
 /* The pool's members as "/zones/Z/instances/N". */
 struct str_set tp_pool_members(struct arena *a, const struct gce_pool *pool);
+/* Holds the address of the rule that goes, unless another reservation has it or the cloud has no
+ * room for one more: then it is given up with the rule, as the plan says of it in any case.
+ * Returns the operation's handle, -1 where there is none. */
+int tp_hold_former(struct tp_emit *e, const struct gce_names *names);
 /* The pool as it stands, made again: an insert, and what it has no room for. */
 struct gce_op tp_pool_again(struct arena *a, const struct gce_pool *pool);
 

@@ -12,6 +12,7 @@
  *     a pool, its members               what was done to the pool before; its check
  *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
+ *     a forwarding rule that goes       its address that is held
  *     a forwarding rule                 its pool with all members
  *     a firewall without the former     the new rule, the deny firewall
  *     address
@@ -105,6 +106,8 @@ static unsigned waits_for(unsigned role)
         return CHECK | CHECK_WALL | POOL;
     case POOL_GOES:
         return RULE_GOES | POOL | SWAP;
+    case RULE_GOES:
+        return HOLD;
     case RULE:
         return POOL | SWAP | POOL_GOES | RULE_GOES | HOLD | FREE;
     case NARROW:
@@ -128,7 +131,8 @@ void tp_order(struct lb_plan *p, const struct gce_pending *const *items, size_t 
     for (size_t i = 0; i < n; i++) {
         const struct gce_op *op = items[i]->arg;
         int at = items[i]->draft.at;
-        unsigned on = waits_for(role_of(names, items[i]));
+        bool barrier = items[i]->draft.op.critical; /* it waits for all before it in any case */
+        unsigned on = barrier ? 0 : waits_for(role_of(names, items[i]));
         if (op == NULL) {
             continue;
         }

@@ -210,36 +210,12 @@ static void plan_hold(struct tp_ensure *n)
     }
 }
 
-/* The address of the rule that goes, unless another reservation has it.  Without room for one more
- * it is given up with the rule, as the plan says of it in any case. */
 static void plan_keep(struct tp_ensure *n)
 {
-    struct tp_emit *e = &n->e;
-    const struct gce_tp_observed *o = n->o;
-    const char *name = n->d->names.former_address;
-    bool changes = n->ip.text == NULL || !str_eq(n->ip.text, o->rule.ip);
-    bool has = o->has_former == GCE_PRESENT;
-    bool stands = has && str_eq(o->former.ip, o->rule.ip);
-    if (!n->new_rule || !n->need.exists || !changes || stands || o->rule_ip_is_reserved ||
-        lb_plan_makes_room(e->p, e->in->key, gce_op_kind(GCE_ADDRESSES))) {
-        return;
+    bool changes = n->ip.text == NULL || !str_eq(n->ip.text, n->o->rule.ip);
+    if (n->new_rule && n->need.exists && changes) {
+        n->keep = tp_hold_former(&n->e, &n->d->names);
     }
-    if (has) {
-        (void)tp_delete(e, GCE_ADDRESSES, name, "an interrupted run left it for another rule");
-    }
-    const struct gce_address d =
-        gce_former_address_of(e->a, &o->rule, name, n->d->names.description);
-    struct lb_op op =
-        LB_OP(.verb = LB_CREATE,
-              .why = "the former forwarding rule comes back with its address if the "
-                     "new one is refused",
-              .summary = arena_printf(e->a, "regional, %s", d.tier),
-              .note = "holds it until the new rule stands", .tolerate = LB_TOLERATE_EXISTS);
-    n->keep = tp_emit(e, op,
-                      (struct gce_op){.c = GCE_ADDRESSES,
-                                      .verb = GCE_INSERT,
-                                      .name = name,
-                                      .body = gce_own(e->a, gce_address_body(&d))});
 }
 
 /* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
@@ -265,7 +241,7 @@ static void plan_release(struct tp_ensure *n)
     if (n->hold >= 0 || own) {
         release(n, n->d->names.lb, n->hold, n->new_rule ? "the rule keeps it now" : left);
     }
-    if (n->keep >= 0 || o->has_former == GCE_PRESENT) {
+    if (n->keep >= 0 || (o->has_former == GCE_PRESENT && !n->e.in->holds_former)) {
         release(n, n->d->names.former_address, n->keep,
                 n->held == &o->former ? (n->new_rule ? "the rule keeps it now" : left)
                                       : "no former forwarding rule needs it any more");

@@ -27,15 +27,22 @@ static const struct tt_kv l4[] = {{"enable-l4-neg", "true"},
 #define PORTS(port, protocol)                                                                      \
     "{\"spec\":{\"ports\":[{\"port\":" port ",\"protocol\":\"" protocol "\"}]}}"
 
-static struct rig *start(int nodes, const char *service)
+/* `legacy`: without ingress-gce's part. */
+static struct rig *start_part(int nodes, const char *service, bool legacy)
 {
-    const struct rig_options opt = {.nodes = nodes, .flags = l4, .n_flags = ARRAY_LEN(l4)};
+    const struct rig_options opt = {
+        .nodes = nodes, .flags = legacy ? NULL : l4, .n_flags = legacy ? 0 : ARRAY_LEN(l4)};
     struct rig *r = rig_start(&opt);
     rig_service(r, "web", service);
     rig_edit(r, "web", PORTS("80", "TCP"));
     rig_pods(r, "web", "node-0 node-1");
     assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
     return r;
+}
+
+static struct rig *start(int nodes, const char *service)
+{
+    return start_part(nodes, service, false);
 }
 
 static void refuse_from(struct rig *r, const char *op, int first, int times, int status)
@@ -241,6 +248,67 @@ static void flip__of_kinds_without_common_names__the_former_one_serves_until_the
     }
 }
 
+/* Of the one forwarding rule that there is. */
+static const char *the_address(struct rig *r)
+{
+    const char *found = "none";
+    json_object_object_foreach(rig_cloud(r), path, o)
+    {
+        if (strstr(path, "/forwardingRules/") != NULL) {
+            found = arena_strdup(rig_arena(r), json_str(o, "IPAddress"));
+        }
+    }
+    return found;
+}
+
+/* Kinds that share names.  Whatever right is missing for the new one, the former one stands, or
+ * comes back without it, at the address that it had. */
+static void flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_missing(
+    void **state)
+{
+    static const struct {
+        const char *from, *to, *back;
+        bool legacy; /* cloud-provider-gcp's part alone */
+    } rows[] = {{"{}", INTERNAL, TO_POOL, true},
+                {INTERNAL, TO_POOL, INTERNAL, true},
+                {RBS, TO_INTERNAL, TO_RBS, false},
+                {INTERNAL, TO_RBS, TO_INTERNAL, false}};
+    static const char *const ops[] = {"addresses.insert",
+                                      "firewalls.insert",
+                                      "healthChecks.insert",
+                                      "regionHealthChecks.insert",
+                                      "targetPools.insert",
+                                      "httpHealthChecks.insert",
+                                      "networkEndpointGroups.insert",
+                                      "instanceGroups.insert",
+                                      "regionBackendServices.insert",
+                                      "forwardingRules.insert",
+                                      "forwardingRules.delete"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        size_t n_refused = 0;
+        for (size_t k = 0; k < ARRAY_LEN(ops); k++) {
+            struct rig *r = start_part(6, rows[i].from, rows[i].legacy);
+            const char *before = the_address(r);
+            rig_edit(r, "web", rows[i].to);
+            refuse_from(r, ops[k], 1, 0, 403);
+            if (rig_ensure(r, "web")->code != TT_OK) {
+                n_refused++;
+                rig_edit(r, "web", rows[i].back); /* as the controller leads back */
+                if (rig_ensure(r, "web")->code != TT_OK || !str_eq(the_address(r), before)) {
+                    fail_msg("row %zu, %s: %s instead of %s", i, ops[k], the_address(r), before);
+                }
+                rig_edit(r, "web", rows[i].to);
+            }
+            rig_no_faults(r);
+            assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+            assert_null(strstr(rig_inventory(r), "-former"));
+            rig_stop(r);
+        }
+        assert_true(n_refused >= 4); /* the others are not sent */
+    }
+}
+
 /* The right to make rules is withdrawn when the old one has gone. */
 static void edit__undo_refused_too__both_causes_told(void **state)
 {
@@ -416,6 +484,8 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit__ports_and_ranges__only_the_ports_come_back),
         cmocka_unit_test(edit__may_not_be_made__all_stands),
         cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
+        cmocka_unit_test(
+            flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_missing),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),
         cmocka_unit_test(edit_to_another_address__rule_refused__former_rule_and_address_come_back),
         cmocka_unit_test(edit_to_another_address__process_dies__address_is_found_again),
