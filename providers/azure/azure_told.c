@@ -40,18 +40,6 @@ struct azure_texts azure_nameable(struct azure_sync *y, const struct azure_item 
     return azure_texts_joined(a, &ips, &status);
 }
 
-bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it)
-{
-    struct azure_texts now = azure_nameable(y, it);
-    struct azure_texts status = azure_told(y->s->a, it);
-    struct str_set open = str_set_make(y->s->a, now.items, now.n);
-    bool leaves = false;
-    for (size_t i = 0; i < status.n; i++) {
-        leaves = leaves || !str_set_has(&open, status.items[i]);
-    }
-    return leaves;
-}
-
 struct str_set azure_left_addresses(struct azure_sync *y)
 {
     struct azure_texts left = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_told.h: the addresses of a Service by its frontends, by its status, and those that it
- * leaves: clients use an address until the status tells another one.
+/* azure_told.h: the addresses of a Service by its frontends, by its status, and those that Services
+ * of the batch leave: clients use an address until the status tells another one
+ * (azure_leaves_told()).
  *
  * Pure; results lie in the arena of the sync's turn. */
 #ifndef TRIMTAB_AZURE_TOLD_H
@@ -17,8 +18,6 @@ struct azure_texts azure_told(struct arena *a, const struct azure_item *it);
 /* Addresses that the rules of a Service may name.  One that goes may have changed sides before it
  * went, or have lost its frontends: what its status tells counts, too. */
 struct azure_texts azure_nameable(struct azure_sync *y, const struct azure_item *it);
-/* Does the status tell of an address that the Service has no longer? */
-bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it);
 /* Addresses in the status of the Services that close what they left (azure_item.closes_later). */
 struct str_set azure_left_addresses(struct azure_sync *y);
 /* Has the Service one of these addresses?  It may have taken over a port there, so it says anew who

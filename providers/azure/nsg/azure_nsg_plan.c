@@ -496,7 +496,7 @@ static bool describe(const struct batch *b, const struct azure_nsg_rule *r,
     }
     struct lb_diff d;
     lb_diff_init(&d, b->a);
-    azure_nsg_fields(&d, r);
+    azure_nsg_rule_fields(&d, r);
     const char *key =
         b->in->n_changes > 0 ? b->in->changes[0].access->service->key : b->in->standing[0].key;
     *ret = (struct azure_nsg_rule_change){
