@@ -281,6 +281,22 @@ static void locate(struct arena *a, const struct azure_naming *n, const struct a
     w->group = azure_id_group(a, w->id);
 }
 
+/* Upstream writes the other family, which Azure refuses each time (8.3, P-61).  Without an address
+ * it may not be made yet, and is written as upstream does. */
+static int check_family(const struct azure_pip_ask *ask, const struct azure_pip_want *w,
+                        struct err *err)
+{
+    bool six = ask->family == AZURE_IPV6;
+    if (w->was == NULL || *azure_pip_address(w->was) == '\0' || family_of(w->was) == ask->family) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_IN_USE,
+                   "public IP %s is of %s, which Azure does not change: name one of %s with "
+                   "annotation " AZURE_ANNOTATION_PREFIX
+                   "azure-pip-name%s, or make the Service anew",
+                   w->name, six ? "IPv4" : "IPv6", six ? "IPv6" : "IPv4", six ? "-ipv6" : "");
+}
+
 int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
                      struct err *err)
 {
@@ -298,6 +314,10 @@ int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct az
         return err_set(err, ERR_NOT_FOUND,
                        "PublicIP from annotation azure-pip-name%s=%s for service %s doesn't exist",
                        ask->family == AZURE_IPV6 ? "-IPv6" : "", w.name, s->key);
+    }
+    rc = check_family(ask, &w, err);
+    if (rc != ERR_OK) {
+        return rc;
     }
     if (w.was == NULL) {
         w.doc = azure_pip_new(a, ask, w.name);

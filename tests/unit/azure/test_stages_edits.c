@@ -231,6 +231,27 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     stage_rig_settled(r);
 }
 
+/* The public IP of an IPv6 Service has the name that the one of IPv4 gets beside it, and Azure
+ * changes the family of none: that is said before the first write, and what serves stays. */
+static void second_family__name_taken_by_the_first__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    const char *spec = "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[%s]";
+    struct rig_service *web = stage_rig_add(r, "web", NULL, arena_printf(r->a, spec, "\"IPv6\""));
+    stage_rig_run(r);
+    succeeded(web);
+    web->spec = arena_printf(r->a, spec, "\"IPv6\",\"IPv4\"");
+    edit(r, web, NULL);
+    assert_int_equal(web->code, TT_IN_USE);
+    same_text(
+        "message", web->message,
+        "public IP kubernetes-aweb is of IPv6, which Azure does not change: name one of IPv4 "
+        "with annotation service.beta.kubernetes.io/azure-pip-name, or make the Service anew");
+    written(r, "");
+    web->spec = arena_printf(r->a, spec, "\"IPv6\"");
+    stage_rig_settled(r);
+}
+
 /* One Service leaves the shared address, and another one takes over its port there in the same
  * sync: clients of the first one do not come to the second one. */
 static void shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients(
@@ -537,6 +558,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(floating_ip__balancer_refused__shuts_again_what_the_edit_let_in),
         RIG_TEST(floating_ip__second_write_of_the_group_refused__stays_open),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
+        RIG_TEST(second_family__name_taken_by_the_first__refused_before_the_first_write),
         RIG_TEST(shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
