@@ -220,7 +220,7 @@ static const struct lb_stage stages[] = {
     {"members", NULL, azure_observe_members, plan_members},
     {"security", NULL, azure_observe_security, azure_plan_security},
     {"links", NULL, azure_observe_links, azure_plan_links},
-    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},
+    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy, .tidies = true},
     {"close", NULL, azure_observe_close, azure_plan_close, .tidies = true},
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };

@@ -195,6 +195,7 @@ int azure_observe_renew(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     if (!some_renew(y)) {
+        azure_need_nothing(y);
         s->observed_fresh = true;
         return ERR_OK;
     }

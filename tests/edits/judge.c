@@ -155,6 +155,23 @@ void judge_once(const struct judge *j, struct json_object *after, struct json_ob
     }
 }
 
+void judge_held(const struct judge *j, struct json_object *world)
+{
+    const char *ip = host_of(j, j->before);
+    json_object_object_foreach(json_member(world, "gce"), path, o)
+    {
+        const char *held =
+            json_str(o, strstr(path, "/addresses/") != NULL ? "address" : "IPAddress");
+        if (str_eq(held, ip)) {
+            return;
+        }
+    }
+    j->report(j->arg, arena_printf(j->a,
+                                   "E1: a right is withdrawn in between, and address %s is "
+                                   "lost",
+                                   ip));
+}
+
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port)
 {

@@ -238,6 +238,23 @@ bool azure_lacks_address(struct azure_sync *y, const struct azure_service *servi
            (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);
 }
 
+bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    const struct tt_service *in = it->service->in;
+    struct azure_texts now = azure_addresses_of(y, it->service);
+    struct azure_texts also = azure_access_read(a, it->service)->additional;
+    struct str_set own = str_set_make(a, now.items, now.n);
+    struct str_set additional = str_set_make(a, also.items, also.n);
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        const char *ip = in->ingress[i].ip;
+        if (!str_is_empty(ip) && !str_set_has(&own, ip) && !str_set_has(&additional, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what outlives the sync ------------------------------------------------------------------ */
 
 void azure_remember(struct azure_sync *y, const struct azure_item *it)
@@ -272,7 +289,7 @@ void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
     }
 }
 
-bool azure_security_goes_beside(const struct azure_sync *y)
+bool azure_security_goes_beside(struct azure_sync *y)
 {
     bool some = false;
     for (size_t i = 0; i < y->s->n_items; i++) {
@@ -283,7 +300,8 @@ bool azure_security_goes_beside(const struct azure_sync *y)
         if (azure_item_is_unproven(it) || it->service->disable_floating_ip) {
             return false;
         }
-        some = some || (it->service->in->n_ingress == 0 && !it->service->disable_nsg_rule);
+        bool comes = it->service->in->n_ingress == 0 || azure_leaves_told(y, it);
+        some = some || (comes && !it->service->disable_nsg_rule);
     }
     return some;
 }

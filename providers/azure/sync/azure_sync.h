@@ -130,10 +130,11 @@ bool azure_item_is_unproven(const struct azure_item *it);
 bool azure_renews(const struct azure_item *it);
 /* One that takes part, and whose wishes are carried out. */
 bool azure_item_is_carried_out(const struct azure_item *it);
-/* A batch has a new Service, and no rule names nodes.  Then the security group needs only what
- * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
- * what that takes, and azure_plan_security_beside() adds it to a plan that writes some. */
-bool azure_security_goes_beside(const struct azure_sync *y);
+/* A batch has a Service that is new or has changed sides, and no rule names nodes.  Then the
+ * security group needs only what balancers and public IPs say, and is written beside the members:
+ * azure_observe_members() reads what that takes, and azure_plan_security_beside() adds it to a plan
+ * that writes some. */
+bool azure_security_goes_beside(struct azure_sync *y);
 /* All of them: those that go first, then by age; so later ones find the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
@@ -148,6 +149,9 @@ bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
 struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service);
 /* A family of the Service has no frontend with an address (yet). */
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
+/* The status has an address that is neither of a frontend of the Service (any more) nor one of its
+ * additional ones. */
+bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it);
 /* Keeps in mind which addresses the Service has: its status may lag behind (17 row 20). */
 void azure_remember(struct azure_sync *y, const struct azure_item *it);
 /* Keeps in mind where a Service was let in for an edit that may be refused yet; and those
