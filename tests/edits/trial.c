@@ -346,16 +346,6 @@ static int plan_manifest(struct trial *t, const char *patch)
     return rc;
 }
 
-/* E4: an edit that can be carried out is not refused, nor given up. */
-static void judge_carried_out(struct trial *t)
-{
-    static const char failed[] = "\"Error syncing service\" err=\"";
-    const char *at = strstr(rig_log(t->s.rig), failed);
-    if (at != NULL && edit_is_good(&t->args->edit)) {
-        report(t, arena_printf(t->s.a, "E4: a good edit fails: %.300s", at + strlen(failed)));
-    }
-}
-
 static void judge_plan(struct trial *t)
 {
     const struct deed_ear ear = {report, t};
@@ -405,7 +395,6 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
-    judge_carried_out(&t);
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
