@@ -175,7 +175,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 
 /* ---- releasing ------------------------------------------------------------------------------- */
 
-/* What the Service uses; NULL: nothing of this family. */
+/* The public IP that the Service uses; NULL: none of this family. */
 static const struct azure_pip_want *desired(const struct azure_item *it, enum azure_family f)
 {
     bool external = it->want && !it->service->internal && it->service->has_family[f];

@@ -18,6 +18,8 @@
 #define AWS_NLB      AWS_NOTE("type") ":\"nlb\""
 #define AZURE_IN     "\"service.beta.kubernetes.io/azure-load-balancer-internal\":\"true\""
 #define AZURE_NODE   "\"service.beta.kubernetes.io/azure-disable-load-balancer-floating-ip\":\"true\""
+#define AZURE_ON(lb) "\"service.beta.kubernetes.io/azure-load-balancer-configurations\":\"" lb "\""
+#define AZURE_DUAL   "\"ipFamilyPolicy\":\"RequireDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
 
 static const char *const subsetting[] = {"--run-l4-controller", "--enable-l4-neg", NULL};
 static const char *const external_groups[] = {"--run-l4-netlb-controller", NULL};
@@ -37,6 +39,10 @@ const struct edit_kind edit_kinds[] = {
     {"azure-external", "azure", .web = "{" PORTS "}", .near = "{" NEAR "}"},
     {"azure-internal", "azure", BOTH(AZURE_IN)},
     {"azure-node-ports", "azure", BOTH(AZURE_NODE)},
+    {"azure-two-balancers", "azure", .site = "two-balancers", .without = "\"Local\"",
+     BOTH(AZURE_ON("kubernetes"))},
+    {"azure-both-families", "azure", .site = "both-families", .web = "{" PORTS "," AZURE_DUAL "}",
+     .near = "{" NEAR "," AZURE_DUAL "}"},
     {0},
 };
 
@@ -70,7 +76,8 @@ bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret)
                 continue;
             }
             for (size_t v = 0; v < EDIT_VALUES_MAX && f->values[v].nature != EDIT_END; v++) {
-                if (i-- == 0) {
+                bool tried = k->without == NULL || strstr(f->values[v].json, k->without) == NULL;
+                if (tried && i-- == 0) {
                     *ret = (struct edit){k, f, &f->values[v]};
                     return true;
                 }

@@ -24,6 +24,9 @@ struct edit_kind {
     const char *config;       /* members of azure.json, lines of [Global] for AWS; NULL: none */
     const char *web; /* JSON of the spec; its member `notes` are the annotations (flows.h) */
     const char *near;
+    const char *site; /* of Azure (site.h); NULL: the simulator's own */
+    /* values with this text are not tried: they need endpoints, which no Service has; NULL: none */
+    const char *without;
     /* Its cluster has the Service "rbs", which another program serves: the cluster's instance
      * groups stay with it. */
     bool groups_stay;

@@ -12,9 +12,17 @@ static bool has(const struct judge *j, enum edit_effect e)
     return (j->effects & e) != 0;
 }
 
+/* Of several addresses that of the family of the first one before the edit, else the first one. */
 static const char *host_of(struct judge const *j, struct json_object *service)
 {
+    const char *before = j->before == NULL ? NULL : world_published_address(j->before);
     const char *host = service == NULL ? NULL : world_published_address(service);
+    struct json_object *all = json_path(service, "status.loadBalancer.ingress");
+    for (size_t i = json_len(all); before != NULL && i > 0; i--) {
+        const char *ip = json_str(json_object_array_get_idx(all, i - 1), "ip");
+        bool same = ip != NULL && (strchr(ip, ':') != NULL) == (strchr(before, ':') != NULL);
+        host = same ? ip : host;
+    }
     return arena_strdup(j->a, host);
 }
 
@@ -313,9 +321,12 @@ void judge_nobody(const struct judge *j, struct json_object *after, struct json_
     /* A refused edit leaves the ports that were. */
     struct served_port before[SERVED_PORTS_MAX];
     n = served_ports_join(ports, n, before, served_ports(j->before, before));
+    struct json_object *all = json_path(after, "status.loadBalancer.ingress");
     bool some = false;
-    for (size_t i = 0; i < n; i++) {
-        some = some || !reach_ranges_empty(served_clients(j->a, reach_after, host, &ports[i]));
+    for (size_t i = 0; i < n * json_len(all); i++) {
+        struct json_object *at = json_object_array_get_idx(all, i / n);
+        const char *one = str_or(json_str(at, "ip"), json_str(at, "hostname"));
+        some = some || !reach_ranges_empty(served_clients(j->a, reach_after, one, &ports[i % n]));
     }
     if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != says_nobody(after)) {
         return;
@@ -386,7 +397,7 @@ const char *judge_members(const struct judge *j, struct json_object *web, struct
         j->report(j->arg, arena_printf(j->a, "E3: %s: behind web are \"%s\", behind near \"%s\"",
                                        when, mine, theirs));
     }
-    if (str_eq(theirs, before)) {
+    if (!has(j, EDIT_MEMBERS) && str_eq(theirs, before)) {
         j->report(j->arg,
                   arena_printf(j->a, "E3: %s: behind near are \"%s\" as before", when, theirs));
     }

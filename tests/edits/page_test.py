@@ -20,7 +20,8 @@ CLOUDS = {
             ["target pool", "external, groups", "external, NEGs", "internal, groups", "internal, NEGs"]),
     "aws": ("AWS", ["aws-nlb", "aws-nlb-groups", "aws-nlb-internal", "aws-classic"],
             ["NLB", "NLB with groups", "internal NLB", "classic"]),
-    "azure": ("Azure", ["azure-external", "azure-internal", "azure-node-ports"], ["external", "internal", "without floating IP"]),
+    "azure": ("Azure", ["azure-external", "azure-internal", "azure-node-ports", "azure-two-balancers", "azure-both-families"],
+              ["external", "internal", "without floating IP", "several balancers", "both families"]),
 }
 PORTS = "spec.ports"
 WORDS = {  # of values that are longer than a cell

@@ -44,7 +44,7 @@ static int open_kind(struct trial *t, const struct edit_kind *k, struct json_obj
 {
     t->s.cloud = k->cloud;
     t->s.config = str_eq(k->cloud, "aws") ? k->config : NULL;
-    t->s.site = str_eq(k->cloud, "azure") ? site_find(NULL) : NULL;
+    t->s.site = str_eq(k->cloud, "azure") ? site_find(k->site) : NULL;
     return stage_open(&t->s, world, k->flags);
 }
 
@@ -122,6 +122,9 @@ enum trial_code trial_start(const struct edit_kind *k, const char *dir)
     int rc = open_kind(&t, k, NULL);
     if (rc == ERR_OK) {
         struct json_object *world = rig_world(t.s.rig);
+        if (t.s.site != NULL) {
+            site_build(t.s.site, t.s.a, world);
+        }
         rc = world_add_foreign(t.s.a, world, &t.err);
         if (rc == ERR_OK && k->flags != NULL) {
             world_remove_service(world, "rbs"); /* of ingress-gce, whose part is played here */

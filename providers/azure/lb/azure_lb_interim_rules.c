@@ -30,14 +30,14 @@ bool azure_lb_interim_fits(struct arena *a, const struct azure_config *c,
     return !azure_lb_is_tight(c, lb, 1, n, rules_per_nic);
 }
 
-/* "a0123-TCP-80" at "a0123" is "a0123-interim-89abcdef-TCP-80". */
-static const char *rule_name(struct arena *a, struct json_object *rule,
-                             struct json_object *frontend, const char *interim)
+/* "a0123-TCP-80-IPv6" is "a0123-interim-89abcdef-IPv6-TCP-80-IPv6": 76 of the 80 characters that
+ * Azure takes, at most. */
+static const char *rule_name(struct arena *a, struct json_object *rule, const char *interim)
 {
     const char *name = azure_doc_name(rule);
-    const char *of = azure_doc_name(frontend);
-    size_t n = str_has_prefix(name, of) ? strlen(of) : 0;
-    return arena_printf(a, "%s%s%s", interim, n > 0 ? "" : "-", name + n);
+    const char *end = strstr(interim, "-interim-");
+    size_t base = end != NULL ? (size_t)(end - interim) : 0;
+    return arena_printf(a, "%s%s", interim, name + (strncmp(name, interim, base) == 0 ? base : 0));
 }
 
 static struct json_object *rule_copy(struct json_object *rule, const char *name,
@@ -74,7 +74,7 @@ bool azure_lb_interim_add(struct arena *a, const struct azure_lb_index *ix, stru
         changed = true;
     }
     for (size_t i = 0; i < at.n; i++) {
-        const char *rule = rule_name(a, at.items[i], frontend, name);
+        const char *rule = rule_name(a, at.items[i], name);
         if (is_at(at.items[i], frontend) && azure_find(rules, rule) == NULL) {
             (void)json_object_array_add(rules, rule_copy(at.items[i], rule, id));
             changed = true;

@@ -397,7 +397,8 @@ bool azure_need_groups_in_use(struct azure_sync *y)
     return some;
 }
 
-/* What an edit has left in another group goes with it, also if no frontend names it any more. */
+/* A public IP that an edit has left in another group goes with it, also if no frontend names it any
+ * more. */
 static void need_former_group(struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_service *before = it->item->in->previous;

@@ -205,19 +205,22 @@ struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_s
 bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
                              struct azure_texts *ret)
 {
-    const char **items = ARENA_ARRAY(y->s->a, const char *, AZURE_FAMILIES);
+    struct azure_texts now = azure_addresses_of(y, it->service);
+    const char **items = ARENA_ARRAY(y->s->a, const char *, now.n + AZURE_FAMILIES);
     bool all = true;
     *ret = (struct azure_texts){.items = items};
     for (int f = 0; f < AZURE_FAMILIES; f++) {
-        const char *id = it->interim[f] != NULL ? it->interim[f] : it->pips[f].id;
-        if (!it->service->has_family[f] || id == NULL) {
-            continue;
-        }
-        struct json_object *pip = azure_pip_by_id(&y->pips, id);
+        const char *id = it->service->has_family[f] ? it->interim[f] : NULL;
+        struct json_object *pip = id != NULL ? azure_pip_by_id(&y->pips, id) : NULL;
         const char *ip = pip != NULL ? azure_pip_address(pip) : "";
-        all = all && *ip != '\0';
+        all = all && (id == NULL || *ip != '\0');
         if (*ip != '\0') {
             items[ret->n++] = ip;
+        }
+        for (size_t i = 0; id == NULL && it->service->has_family[f] && i < now.n; i++) {
+            if (is_ipv6(now.items[i]) == (f == AZURE_IPV6)) {
+                items[ret->n++] = now.items[i];
+            }
         }
     }
     return all;

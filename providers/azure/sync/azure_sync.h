@@ -142,7 +142,7 @@ struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
  * counts while there is no other one of its family. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
 /* The addresses that serve the Service while its public IPs are made anew: interim ones, and of a
- * family of which none is, its own.  False: Azure has yet to give one. */
+ * family of which none is made anew, those that it has now.  False: Azure has yet to give one. */
 bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
                              struct azure_texts *ret);
 /* Those of interim frontends that do not count. */

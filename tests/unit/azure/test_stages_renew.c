@@ -91,6 +91,45 @@ static void two_families__each_is_made_anew(void **state)
     stage_rig_settled(r);
 }
 
+/* A base name has 32 bytes, and Azure takes 80 for a rule's. */
+static void two_families__names_of_interim_rules_are_short(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", NULL, DUAL);
+    stage_rig_run(r);
+    web->annotations = TAGS;
+    web->verb = TT_VERB_ENSURE;
+    r->fail = "kubernetes-aweb";
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    same_text("rules", stage_rig_elements(r, "kubernetes", "loadBalancingRules"),
+              INTERIM "-TCP-80 " INTERIM "-IPv6-TCP-80-IPv6");
+}
+
+/* One family's public IP has gone, the other one's is kept by a refusal: the next sync tells no
+ * address before it serves. */
+static void two_families__one_is_refused__what_is_told_serves(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", NULL, DUAL);
+    stage_rig_run(r);
+    web->annotations = TAGS;
+    web->verb = TT_VERB_ENSURE;
+    r->fail = "kubernetes-aweb-IPv6";
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_FORBIDDEN);
+    const char *told = web->served;
+    has_pips(r, "kubernetes-aweb-IPv6 " INTERIM " " INTERIM "-IPv6");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    assert_true(str_has_prefix(web->served, arena_printf(r->a, "%s then ", told)));
+    stage_rig_settled(r);
+}
+
 /* Another prefix is another name: the new one comes before the old one goes, all in one plan. */
 static void another_prefix__comes_before_the_old_one_goes(void **state)
 {
@@ -606,6 +645,8 @@ UNIT_MAIN(stages_renew)
     const struct CMUnitTest tests[] = {
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
         RIG_TEST(two_families__each_is_made_anew),
+        RIG_TEST(two_families__names_of_interim_rules_are_short),
+        RIG_TEST(two_families__one_is_refused__what_is_told_serves),
         RIG_TEST(another_prefix__comes_before_the_old_one_goes),
         RIG_TEST(tags_refused__nothing_is_lost),
         cmocka_unit_test(no_room__goes_before_it_comes),
