@@ -558,13 +558,14 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     }
 }
 
-/* A director's Services belong to the allocator in everything but what the kernel has. */
+/* Targets are addresses of nodes.  A director's Services belong to the allocator in everything but
+ * what the kernel has. */
 static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
     const struct local_provider *p = s->provider;
 
     (void)item;
-    return p->follows ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0;
+    return TT_OWN_NODES | (p->follows ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0);
 }
 
 static const struct lb_stage stages[] = {

@@ -452,6 +452,17 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
 }
 
 /* The slices matter to policy Local and to targets that are pods; nodes alone are targets else. */
+/* Some pool's Services have pods as targets; which pool a Service has is not known here. */
+static bool some_pool_has_pods(const struct local_config *c)
+{
+    for (size_t i = 0; i < c->n_pools; i++) {
+        if (c->pools[i].serve.targets == LOCAL_TARGETS_POD) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int64_t endpoints_delay_ms(void *provider, const struct tt_service *service)
 {
     const struct local_provider *p = provider;
@@ -460,10 +471,17 @@ static int64_t endpoints_delay_ms(void *provider, const struct tt_service *servi
         return -1;
     }
     return service == NULL || svc_only_local_traffic(service) ||
-                   service->allocate_node_ports == 0 ||
-                   svc_annotation(service, LOCAL_PREFIX "targets") != NULL
+                   service->allocate_node_ports == 0 || local_wish_names_targets(service) ||
+                   some_pool_has_pods(p->config)
                ? DEBOUNCE_IDLE_MS
                : -1;
+}
+
+static uint64_t node_digest(void *provider, const struct tt_node *node)
+{
+    const struct local_provider *p = provider;
+
+    return p->config->role == LOCAL_ROLE_ALLOCATOR ? 0 : local_node_digest(p->config, node);
 }
 
 static const struct tt_option options[] = {
@@ -539,6 +557,7 @@ const struct tt_provider tt_local_provider = {
     .list_left = local_list_left,
     .check_config = local_check_config,
     .endpoints_delay_ms = endpoints_delay_ms,
+    .node_digest = node_digest,
     .batch_max = BATCH_MAX,
     .needs_kind = needs_kind,
 };

@@ -119,6 +119,16 @@ def test_node__deleted__open_connections_stay_and_new_ones_go_elsewhere(c):
     c.remove("web")
 
 
+def test_node__gets_another_address_or_loses_it__followed_without_an_edit_of_the_service(c):
+    """As a machine that starts with an address of DHCP, or whose addresses come after its registration."""
+    c.serve("web")
+    addresses = product.node("n3")["status"]["addresses"]
+    for now, nodes in ([a for a in addresses if ":" in a["address"]], {"n1", "n2"}), (addresses, ALL):
+        c.must("PATCH", "/api/v1/nodes/n3/status", {"status": {"addresses": now}}, content_type="application/merge-patch+json")
+        until_nodes(c, nodes, FIRST)
+    c.remove("web")
+
+
 def kind_of_slots():
     """How the map of the one port chooses: {"rr"}, {"hash"}, or two kinds between two transactions that should be one."""
     return {name.split("_")[1] for name, found in elements().items() if name.startswith("f4_") and found}

@@ -58,6 +58,8 @@ struct local_wish {
  * and what was found.  Pools are looked up in `config`. */
 int local_wish_read(struct arena *a, const struct local_config *config, const struct tt_service *s,
                     struct local_wish *ret, struct err *err) _warn_unused_;
+/* An annotation says what its targets are, so that they may be pods. */
+bool local_wish_names_targets(const struct tt_service *s);
 /* For findings about slips (common/lb/findings.h). */
 extern const struct lb_annotation_keys local_annotation_keys;
 /* Keys under which users write wishes; ends with NULL; "…*" stands for a prefix

@@ -228,6 +228,12 @@ static const struct wish_row rows[] = {
     [LOCAL_WISH_IGNORE] = {LOCAL_PREFIX "ignore", NULL, {{KUBE_VIP "ignore", from_ignore}}},
 };
 
+bool local_wish_names_targets(const struct tt_service *s)
+{
+    return svc_annotation(s, LOCAL_PREFIX "targets") != NULL ||
+           svc_annotation(s, LOXILB "usepodnetwork") != NULL;
+}
+
 const char *const local_wish_annotations[] = {
     LOCAL_PREFIX "*",
     METALLB "address-pool",

@@ -7,6 +7,7 @@
  * log n).  Pure. */
 #include "providers/local/targets/targets.h"
 
+#include "common/base/hash.h"
 #include "common/base/str.h"
 
 #include <stdlib.h>
@@ -186,6 +187,16 @@ static const char *label(const struct tt_node *n, const char *key)
     return NULL;
 }
 
+static bool is_of_type(const struct local_director_config *d, const struct tt_node_address *a)
+{
+    for (size_t t = 0; t < d->n_node_address_types; t++) {
+        if (str_eq(a->type, d->node_address_types[t])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool node_address(const struct gatherer *g, const struct tt_node *n, struct ip_addr *ret)
 {
     const struct local_director_config *d = &g->args->config->director;
@@ -204,7 +215,7 @@ static bool node_address(const struct gatherer *g, const struct tt_node *n, stru
 }
 
 /* Returns why the node is not a target, its endpoints apart; NULL when it is one. */
-static const char *node_refused(const struct gatherer *g, const struct tt_node *n)
+static const char *node_refused(const struct local_config *config, const struct tt_node *n)
 {
     if ((n->flags & TT_NODE_DELETING) != 0) {
         return "it is being deleted";
@@ -218,10 +229,30 @@ static const char *node_refused(const struct gatherer *g, const struct tt_node *
     if ((n->flags & TT_NODE_ELIGIBLE) == 0) {
         return "it does not take part";
     }
-    if (!local_selector_matches(&g->args->config->director.node_selector, n->labels, n->n_labels)) {
+    if (!local_selector_matches(&config->director.node_selector, n->labels, n->n_labels)) {
         return "director.nodeSelector does not choose it";
     }
     return NULL;
+}
+
+static uint64_t add_text(uint64_t h, const char *text)
+{
+    return hash_bytes(h, str_nonnull(text), strlen(str_nonnull(text)) + 1);
+}
+
+uint64_t local_node_digest(const struct local_config *config, const struct tt_node *n)
+{
+    uint64_t h = 1;
+    if (node_refused(config, n) != NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < n->n_addresses; i++) {
+        if (is_of_type(&config->director, &n->addresses[i])) {
+            h = add_text(add_text(h, n->addresses[i].type), n->addresses[i].address);
+        }
+    }
+    h = add_text(h, label(n, ZONE_LABEL));
+    return h != 0 ? h : 1;
 }
 
 /* A node and its number of usable endpoints. */
@@ -330,7 +361,7 @@ static void gather_nodes(struct gatherer *g)
             .node = n->name,
             .why = local ? "the endpoints are not known yet"
                          : "every eligible node forwards (externalTrafficPolicy Cluster)"};
-        const char *refused = node_refused(g, n);
+        const char *refused = node_refused(args->config, n);
         if (refused == NULL && !node_address(g, n, &t.addr)) {
             refused = no_address;
         }

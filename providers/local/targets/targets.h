@@ -83,5 +83,8 @@ struct local_target_args {
  * mode has at most 256 targets per port (demo/web has 300); use an ipvs mode". */
 int local_targets_of(struct arena *a, const struct local_target_args *args,
                      struct local_target_set *ret, struct err *err) _warn_unused_;
+/* Differs when the targets that the node makes do, its endpoints apart: of its addresses of the
+ * types of director.nodeAddressTypes and its zone; 0: it is no target. */
+uint64_t local_node_digest(const struct local_config *config, const struct tt_node *n);
 
 #endif
