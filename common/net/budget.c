@@ -21,6 +21,7 @@
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
 #define RESERVE_PART   0.25  /* of the bucket, for what a user waits for */
 #define SHORT_PART     0.5
+#define EMPTY_PART     0.1 /* requests come in waves */
 #define MINUTE_MS      60000
 #define MODEST_MS      60000 /* after the first refusal above the documented rate */
 #define MODEST_MOST_MS 1800000
@@ -91,7 +92,8 @@ int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret
 {
     int64_t at = now_ms;
     *ret_again = false;
-    b->saved_ms = ratelimit_tokens(&b->bucket, now_ms) >= 1.0 ? now_ms : b->saved_ms;
+    bool saves = ratelimit_tokens(&b->bucket, now_ms) > b->bucket.burst * EMPTY_PART;
+    b->saved_ms = saves ? now_ms : b->saved_ms;
     grow(b, now_ms);
     if (background) {
         at = holds_at(b, 1.0 + b->bucket.burst * RESERVE_PART, now_ms);

@@ -53,7 +53,7 @@ struct budget {
     int64_t cut_ms;          /* the last time that the rate was cut */
     int64_t booked_ms;       /* the latest moment for which a token was given */
     int64_t judged_ms;       /* refusals from then on are of requests that go at the rate of now */
-    int64_t saved_ms;        /* the last time that a token was saved */
+    int64_t saved_ms;        /* the last time that the bucket was not empty, give or take a tenth */
     int64_t grown_ms;        /* until when growth is accounted for */
     int64_t modest_ms;       /* how long the rate stays at the documented one after cut_ms */
     bool short_of;           /* a token was waited for since grown_ms */

@@ -21,7 +21,7 @@ KINDS = {
     "gce": ("external Services of Google", (None,), []),
     "gce-internal": ("internal Services of Google on groups", (INTERNAL,), []),
     "gce-neg": ("internal Services of Google on NEGs", (INTERNAL,), L4),
-    "gce-rbs": ("external Services of Google on groups with a backend service", (RBS,), []),
+    "gce-rbs": ("external Services of Google on groups with a backend service", (RBS,), L4),
     "gce-rbs-neg": ("external Services of Google on NEGs", (RBS,), NETLB_NEGS),
     "aws": ("NLBs", (NLB,), []),
     "azure": ("external Services of Azure", (None,), []),

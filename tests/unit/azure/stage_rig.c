@@ -114,10 +114,9 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
     size_t before = plan->n_ops;
     int rc = stage_at(stage)->plan(s, plan, err);
     r->plan = plan;
+    r->stages_end[stage] = plan->n_ops;
     for (size_t i = before; i < plan->n_ops; i++) {
-        if (plan->ops[i].verb != LB_KEEP && s->planning) {
-            note(r, &plan->ops[i]);
-        } else if (plan->ops[i].verb != LB_KEEP) {
+        if (plan->ops[i].verb != LB_KEEP && !s->planning) {
             struct lb_undo *undo = (struct lb_undo *)(uintptr_t)plan->ops[i].undo;
             plan->ops[i].type = &carried_out;
             if (undo != NULL) {
@@ -277,9 +276,29 @@ static void note_findings(struct stage_rig *r, const struct tt_plan_service *s)
     r->nobody = s->serves_nobody != NULL ? arena_strdup(r->a, s->serves_nobody) : r->nobody;
 }
 
+/* Operations in the order in which they are carried out: those of a stage by their waves. */
+static void note_planned(struct stage_rig *r)
+{
+    size_t at = 0;
+    for (size_t i = 0; i <= azure_flow.n_stages; i++) {
+        r->stage = stage_at(i)->name;
+        for (int wave = 1; wave <= r->plan->waves; wave++) {
+            for (size_t k = at; k < r->stages_end[i]; k++) {
+                if (r->plan->ops[k].verb != LB_KEEP && r->plan->ops[k].wave == wave) {
+                    note(r, &r->plan->ops[k]);
+                }
+            }
+        }
+        at = r->stages_end[i] > at ? r->stages_end[i] : at;
+    }
+}
+
 static void host_plan(struct tt_host_ctx *ctx, const struct tt_call *call, const struct tt_plan *p)
 {
     struct stage_rig *r = rig_of_ctx(ctx);
+    if (r->planning && r->plan != NULL) {
+        note_planned(r);
+    }
     for (uint32_t i = 0; call->planning == 0 && i < p->n_services; i++) {
         note_findings(r, p->services[i]);
     }
@@ -406,7 +425,9 @@ static void run(struct stage_rig *r, bool planning)
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
     r->log = r->events = r->asked = "";
     r->nobody = NULL;
+    r->planning = planning;
     r->plan = NULL;
+    memset(r->stages_end, 0, sizeof(r->stages_end));
     for (size_t i = 0; i < r->n_services; i++) {
         struct rig_service *s = &r->services[i];
         r->all[i] = decode(r, s);

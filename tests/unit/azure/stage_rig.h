@@ -40,6 +40,8 @@ struct rig_service {
     int32_t code;     /* of its last result */
     const char *message;
 };
+#define STAGE_RIG_STAGES 17 /* with the retreat */
+
 struct stage_rig {
     struct azure_provider p; /* first: the driver's provider */
     struct arena *a;
@@ -62,6 +64,9 @@ struct stage_rig {
     void (*reported)(struct stage_rig *r, const struct tt_plan *view);
     void *arg; /* theirs */
     const struct lb_plan *plan;
+    bool planning;
+    size_t
+        stages_end[STAGE_RIG_STAGES]; /* by stage: its operations end before this one of r->plan */
     /* faults */
     const char *fail;    /* the write of the document of that name fails */
     unsigned fail_after; /* the number of writes that succeed first */

@@ -251,6 +251,11 @@ static void budget_take__idle_after_a_burst__saves_at_the_lower_rate(void **stat
         now = take(&b, now);
     }
     assert_true(b.bucket.per_second == 24.5);
+    for (int i = 0; i < 20; i++) {
+        (void)take(&b, now + 1000); /* in waves: nothing is saved */
+    }
+    assert_true(b.bucket.per_second == 24.5);
+    now += 1000;
     (void)take(&b, now + 2000);
     (void)take(&b, now + 4000);
     assert_true(b.bucket.per_second == 20.0);
