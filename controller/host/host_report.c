@@ -15,6 +15,7 @@
 #include "common/base/str.h"
 #include "controller/host/host_internal.h"
 #include "controller/queue/queue_rules.h"
+#include "controller/rules/detail_rules.h"
 #include "controller/rules/word_rules.h"
 
 #define LOG_VALUES_MAX    24
@@ -317,35 +318,13 @@ static const char *verb_word(uint32_t verb)
     return verb < sizeof(words) / sizeof(words[0]) ? words[verb] : "";
 }
 
-#define FIELDS_SHOWN 4
-
-/* Port, ranges, members, or the attributes that change: what the name of a resource
- * does not tell. */
-static void detail_of(struct str_buf *b, const struct tt_operation *op)
-{
-    uint32_t shown = 0;
-
-    if (!str_is_empty(op->summary)) {
-        str_append(b, op->summary);
-        return;
-    }
-    for (uint32_t i = 0; i < op->n_fields && shown <= FIELDS_SHOWN; i++) {
-        if (i > 0 && str_eq(op->fields[i].path, op->fields[i - 1].path)) {
-            continue;
-        }
-        str_append(b, shown > 0 ? ", " : "");
-        str_append(b, shown < FIELDS_SHOWN ? op->fields[i].path : "…");
-        shown++;
-    }
-}
-
 static void log_operation(const struct tt_operation *op, const char *service, int32_t code,
                           const char *message, int64_t took_ms)
 {
     _cleanup_(str_buf_done) struct str_buf resource = STR_BUF_INIT;
     _cleanup_(str_buf_done) struct str_buf detail = STR_BUF_INIT;
 
-    detail_of(&detail, op);
+    detail_append(&detail, op);
     str_appendf(&resource, "%s %s", str_nonnull(op->kind), str_nonnull(op->name));
     if (code != TT_OK && (op->flags & TT_OP_TOLERATED) != 0) {
         log_info(0, "Left as it is", LOG_S("service", service),
