@@ -6,6 +6,7 @@
  * 8, 12.6 (3), (7). */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
+#include "common/lb/mark_rules.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
@@ -53,6 +54,13 @@ static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_
                ERR_OK;
 }
 
+/* The status has to tell the address: nodes that come and go, and the way back to what was asked
+ * for before, leave it as it is. */
+static bool may_renew(const struct azure_item *it)
+{
+    return it->item->in->verb == TT_VERB_ENSURE && !lb_leads_back(it->item->in);
+}
+
 static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
                         struct lb_plan *plan)
 {
@@ -68,7 +76,7 @@ static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum a
         lb_finding(y->s, it->item, LB_FINDING_IGNORED, AZURE_ANNOTATION_PREFIX "azure-pip-ip-tags",
                    "%s", stay);
     }
-    if (azure_renew_needed(y->s->a, &y->p->naming, it->service, f, want->was)) {
+    if (azure_renew_needed(y->s->a, &y->p->naming, it->service, f, want->was) && may_renew(it)) {
         azure_renew_begin(e, it, &ask, plan);
     } else if (want->changed) {
         azure_pip_edits_put(e, want->id, want->was, want->doc, want->why, it->item->key);

@@ -236,6 +236,7 @@ int azure_observe_leave(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     if (has_one_pair(&y->p->config)) {
+        azure_need_nothing(y);
         y->s->observed_fresh = true;
         return ERR_OK;
     }

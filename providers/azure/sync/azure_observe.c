@@ -13,12 +13,24 @@
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
 
+/* The views lie in the memory of the last turn, which is gone: a stage that does not look has none
+ * (its plan may still ask for them). */
+static void forget_views(struct azure_sync *y)
+{
+    y->claims = NULL;
+    y->indexes = NULL;
+    y->lbs = y->old = (struct azure_lbs){0};
+    y->pips = (struct azure_pips){0};
+    y->nsg = NULL;
+    y->placement.lbs = y->lbs;
+    y->placement.pips = y->pips;
+}
+
 /* A resource that was read by name because a list lacked it counts as long as the list.  What
  * another stage has read stays in sight as the snapshot has it by now. */
 void azure_need_nothing(struct azure_sync *y)
 {
-    y->claims = NULL; /* the last turn's */
-    y->indexes = NULL;
+    forget_views(y);
     y->stage_is_new = true;
     for (size_t i = 0; i < y->n_seen; i++) {
         struct azure_seen *seen = &y->seen[i];

@@ -113,11 +113,15 @@ struct addresses {
     const struct azure_service *service;
     const char **items;
     size_t n;
+    const char **interim;
+    size_t n_interim;
 };
 
-static void add_address(struct addresses *x, const char *ip)
+static void add_address(struct addresses *x, const char *ip, bool interim)
 {
-    if (!str_is_empty(ip)) {
+    if (!str_is_empty(ip) && interim) {
+        x->interim[x->n_interim++] = ip;
+    } else if (!str_is_empty(ip)) {
         x->items[x->n++] = ip;
     }
 }
@@ -133,31 +137,90 @@ static void add_of_lb(struct addresses *x, struct json_object *lb)
         const char *pip = azure_ref(o, "publicIPAddress");
         if (pip != NULL) {
             struct json_object *doc = azure_pip_by_id(&x->y->pips, pip);
-            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL);
+            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL,
+                        azure_is_interim(x->service->base, azure_doc_name(o)));
         } else {
-            add_address(x, azure_prop_str(o, "privateIPAddress"));
+            add_address(x, azure_prop_str(o, "privateIPAddress"), false);
         }
     }
 }
 
-struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service)
+static bool is_ipv6(const char *ip)
+{
+    return strchr(ip, ':') != NULL;
+}
+
+/* Interim ones count for families that have no other. */
+static void add_interim(struct addresses *x)
+{
+    bool has[AZURE_FAMILIES] = {false, false};
+    size_t left = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        has[is_ipv6(x->items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;
+    }
+    for (size_t i = 0; i < x->n_interim; i++) {
+        if (has[is_ipv6(x->interim[i]) ? AZURE_IPV6 : AZURE_IPV4]) {
+            x->interim[left++] = x->interim[i];
+        } else {
+            x->items[x->n++] = x->interim[i];
+        }
+    }
+    x->n_interim = left;
+}
+
+static struct azure_texts find_addresses(struct azure_sync *y, const struct azure_service *service,
+                                         bool left)
 {
     size_t most = 1;
     for (size_t i = 0; i < y->lbs.n; i++) {
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
     /* Asked for every Service of a batch: only what is found is kept. */
-    const char **found = xcalloc(most, sizeof(*found));
-    struct addresses x = {.y = y, .service = service, .items = found};
+    const char **found = xcalloc(2 * most, sizeof(*found));
+    struct addresses x = {.y = y, .service = service, .items = found, .interim = found + most};
     for (size_t i = 0; i < y->lbs.n; i++) {
         if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) == service->internal) {
             add_of_lb(&x, y->lbs.items[i]);
         }
     }
-    struct azure_texts out = {.n = x.n};
-    out.items = x.n == 0 ? NULL : arena_memdup(y->s->a, found, x.n * sizeof(*found));
+    add_interim(&x);
+    struct azure_texts out = {.n = left ? x.n_interim : x.n};
+    out.items = out.n == 0
+                    ? NULL
+                    : arena_memdup(y->s->a, left ? x.interim : x.items, out.n * sizeof(*found));
     free(found);
     return out;
+}
+
+struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service)
+{
+    return find_addresses(y, service, false);
+}
+
+struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service)
+{
+    return find_addresses(y, service, true);
+}
+
+bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
+                             struct azure_texts *ret)
+{
+    const char **items = ARENA_ARRAY(y->s->a, const char *, AZURE_FAMILIES);
+    bool all = true;
+    *ret = (struct azure_texts){.items = items};
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char *id = it->interim[f] != NULL ? it->interim[f] : it->pips[f].id;
+        if (!it->service->has_family[f] || id == NULL) {
+            continue;
+        }
+        struct json_object *pip = azure_pip_by_id(&y->pips, id);
+        const char *ip = pip != NULL ? azure_pip_address(pip) : "";
+        all = all && *ip != '\0';
+        if (*ip != '\0') {
+            items[ret->n++] = ip;
+        }
+    }
+    return all;
 }
 
 /* A frontend of the Service without an address does not count for its family. */
@@ -166,7 +229,7 @@ bool azure_lacks_address(struct azure_sync *y, const struct azure_service *servi
     bool has[AZURE_FAMILIES] = {false, false};
     struct azure_texts ips = azure_addresses_of(y, service);
     for (size_t i = 0; i < ips.n; i++) {
-        has[strchr(ips.items[i], ':') != NULL ? AZURE_IPV6 : AZURE_IPV4] = true;
+        has[is_ipv6(ips.items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;
     }
     return (service->has_family[AZURE_IPV4] && !has[AZURE_IPV4]) ||
            (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);

@@ -153,6 +153,7 @@ STAGE(12)
 STAGE(13)
 STAGE(14)
 STAGE(15)
+STAGE(16)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -162,6 +163,7 @@ static const struct lb_stage wrapped[] = {
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
     {"14", NULL, observe_14, plan_14}, {"15", NULL, observe_15, plan_15},
+    {"16", NULL, observe_16, plan_16},
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -322,7 +324,9 @@ static void result_ingress(struct tt_result *result, const struct tt_ingress *in
 static void result_serves(struct tt_result *result)
 {
     struct outcome *o = outcome_of(result);
-    o->s->served = o->s->status;
+    bool first = str_is_empty(o->s->served);
+    o->s->served =
+        first ? o->s->status : arena_printf(o->r->a, "%s then %s", o->s->served, o->s->status);
 }
 
 static void result_again(struct tt_result *result, int64_t after_ms)
@@ -413,6 +417,7 @@ static void run(struct stage_rig *r, bool planning)
         outcomes[i] = (struct outcome){.r = r, .s = s};
         s->code = TT_OK;
         s->message = "";
+        s->served = NULL;
         *item = (struct tt_item){.size = sizeof(*item),
                                  .verb = s->verb,
                                  .reasons = s->reasons,
@@ -593,6 +598,7 @@ struct stage_rig *stage_rig_new(void)
     for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
         stages[i] = wrapped[i];
         stages[i].tidies = i < azure_flow.n_stages && azure_flow.stages[i].tidies;
+        stages[i].leaves = i < azure_flow.n_stages ? azure_flow.stages[i].leaves : NULL;
     }
     r->flow.stages = stages;
     r->flow.retreat = &wrapped[azure_flow.n_stages];

@@ -34,9 +34,10 @@ struct rig_service {
     uint32_t reasons;   /* TT_REASON_… of the next run */
     uint32_t flags;     /* TT_ITEM_… */
     const char *status; /* addresses, blank separated; filled by runs */
-    const char *served; /* those that were written while a plan was still being tidied up */
-    int64_t again_ms;   /* as it was asked for last; 0: never */
-    int32_t code;       /* of its last result */
+    /* those that were written while a plan was being carried out or tidied up: "x then y" */
+    const char *served;
+    int64_t again_ms; /* as it was asked for last; 0: never */
+    int32_t code;     /* of its last result */
     const char *message;
 };
 struct stage_rig {
