@@ -73,7 +73,7 @@ static void grow(struct budget *b, int64_t now_ms)
     if (grown > most) {
         grown = most > rate ? most : rate;
     }
-    if (rate > documented && rate <= b->limit->sustained) {
+    if (!beyond && rate > documented && rate <= b->limit->sustained) {
         grown = documented; /* tokens are saved again */
     }
     b->grown_ms = now_ms;

@@ -460,17 +460,6 @@ void azure_need_for_new(struct azure_sync *y)
     }
 }
 
-void azure_need_nsg_soon(struct azure_sync *y)
-{
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_ENSURE) {
-            azure_need_nsg(y);
-            return;
-        }
-    }
-}
-
 void azure_need_security(struct azure_sync *y)
 {
     azure_need_lists(y);

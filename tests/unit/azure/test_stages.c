@@ -39,7 +39,7 @@ static void create_first__all_that_is_sure_is_asked_for_at_once(void **state)
     stage_rig_run(r);
     same_text("asked", r->asked,
               "clean: load balancer\nclean: public IP address\nclean: resource provider\n"
-              "clean: subnet\nconvert: network security group\n");
+              "clean: subnet\nsecurity: network security group\n");
     stage_rig_settled(r);
 }
 

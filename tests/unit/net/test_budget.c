@@ -234,6 +234,21 @@ static void budget_take__cloud_counts_minutes__whole_limit_is_used(void **state)
     assert_in_range(end, 300000, 325000); /* five minutes, and the rest; else 335 s */
 }
 
+/* An account may have a higher limit, whatever is counted. */
+static void budget_take__cloud_counts_minutes__grows_while_short(void **state)
+{
+    (void)state;
+    static const struct budget_limit minutes = {
+        .api = "cloud", .kind = "writes", .per_second = 20, .burst = 300, .sustained = 24.5};
+    struct budget b;
+    budget_init(&b, &minutes, 0);
+    int64_t now = 0;
+    while (now < 30000) {
+        now = take(&b, now);
+    }
+    assert_true(b.bucket.per_second > 40.0);
+}
+
 /* Idle, the bucket fills as before: the limit holds in every minute. */
 static void budget_take__idle_after_a_burst__saves_at_the_lower_rate(void **state)
 {
@@ -366,6 +381,7 @@ UNIT_MAIN(budget)
             budget_refused__above_what_is_documented__stays_at_that_for_longer_each_time),
         cmocka_unit_test(budget_refused__what_was_booked_before__cuts_no_more),
         cmocka_unit_test(budget_take__cloud_counts_minutes__whole_limit_is_used),
+        cmocka_unit_test(budget_take__cloud_counts_minutes__grows_while_short),
         cmocka_unit_test(budget_take__idle_after_a_burst__saves_at_the_lower_rate),
         cmocka_unit_test(budgets__less_than_half_is_left__are_short),
         cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
