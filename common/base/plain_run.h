@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 /* Ends a run: a quote, a backslash, a control byte; with `ascii` also what is not ASCII. */
 static inline bool plain_run_ends(unsigned char b, bool ascii)
@@ -107,6 +110,38 @@ __attribute__((target("avx2"))) static inline uint64_t plain_run_ends64_wide(con
 {
     return plain_run_ends32_wide(p) | plain_run_ends32_wide(p + 32) << 32;
 }
+
+/* Of 32 bytes those that are a quote or a backslash; *low becomes the lowest of all. */
+__attribute__((target("avx2"))) static inline uint64_t plain_run_quotes32_wide(const char *p,
+                                                                               __m256i *low)
+{
+    /* By a byte's low half: the one that ends a run, else a byte that is never looked up. */
+    const __m256i ends =
+        _mm256_setr_epi8(-1, -1, '"', -1, -1, -1, -1, -1, -1, -1, -1, -1, '\\', -1, -1, -1, -1, -1,
+                         '"', -1, -1, -1, -1, -1, -1, -1, -1, -1, '\\', -1, -1, -1);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    *low = _mm256_min_epu8(*low, v);
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_shuffle_epi8(ends, v), v));
+}
+
+/* plain_run_ends64() of `blocks` times 64 bytes.  Control bytes are rare: whether there are any is
+ * asked once for all. */
+__attribute__((target("avx2"))) static inline void plain_run_ends_wide(const char *p, size_t blocks,
+                                                                       uint64_t *ret)
+{
+    __m256i low = _mm256_set1_epi8(-1);
+    for (size_t i = 0; i < blocks; i++) {
+        ret[i] = plain_run_quotes32_wide(p + i * 64, &low) |
+                 plain_run_quotes32_wide(p + i * 64 + 32, &low) << 32;
+    }
+    const __m256i blank = _mm256_set1_epi8(0x20);
+    if (_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(low, blank), blank)) == -1) {
+        return;
+    }
+    for (size_t i = 0; i < blocks; i++) {
+        ret[i] = plain_run_ends64_wide(p + i * 64);
+    }
+}
 #else
 static inline uint64_t plain_run_ends64(const char *p)
 {
@@ -114,24 +149,46 @@ static inline uint64_t plain_run_ends64(const char *p)
 }
 #endif
 
+/* The last step may overlap the one before, whose bytes have ended nothing. */
 static inline size_t plain_run_of(const char *p, size_t n, bool ascii)
 {
     size_t i = 0;
 #ifdef __SSE2__
-    for (; i + 16 <= n; i += 16) {
-        unsigned ends = plain_run_ends16(p + i, ascii);
+    for (; n >= 16 && i < n; i += 16) {
+        size_t at = i + 16 <= n ? i : n - 16;
+        unsigned ends = plain_run_ends16(p + at, ascii);
         if (ends != 0) {
-            return i + (size_t)__builtin_ctz(ends);
+            return at + (size_t)__builtin_ctz(ends);
         }
     }
 #endif
-    for (; i + 8 <= n; i += 8) {
-        uint64_t ends = plain_run_ends8(p + i, ascii);
+    for (; n >= 8 && i < n; i += 8) {
+        size_t at = i + 8 <= n ? i : n - 8;
+        uint64_t ends = plain_run_ends8(p + at, ascii);
         if (ends != 0) {
-            return i + (size_t)__builtin_ctzll(ends) / 8;
+            return at + (size_t)__builtin_ctzll(ends) / 8;
         }
     }
     while (i < n && !plain_run_ends((unsigned char)p[i], ascii)) {
+        i++;
+    }
+    return i < n ? i : n;
+}
+
+/* From p up to a byte that is not a visible character of ASCII, or n. */
+static inline size_t plain_run_visible(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w;
+        memcpy(&w, p + i, sizeof w);
+        /* below 0x20 and not ASCII; 0x7f, and what an addition carries over */
+        if ((((w - ones * 0x20) | w | (w + ones)) & (ones * 0x80)) != 0) {
+            break;
+        }
+    }
+    while (i < n && p[i] >= 0x20 && p[i] < 0x7f) {
         i++;
     }
     return i;

@@ -389,19 +389,36 @@ static uint64_t marks_of(const struct json_view *items, size_t n)
     return marks;
 }
 
-/* The member, unless it is absent or null.  Objects and tables are mostly in one order, so the
- * search begins at *at, behind the last one that was found. */
-static const struct json_view *find_member(const struct json_view *items, size_t n,
-                                           const char *name, size_t *at)
+static bool has_name(const struct json_view *v, const char *name)
 {
-    for (size_t tries = 0; tries < n; tries++) {
-        const struct json_view *v = &items[*at];
-        *at = *at + 1 == n ? 0 : *at + 1;
-        if (v->name[0] == name[0] && strcmp(v->name, name) == 0) {
-            return v->type == JSON_V_NULL ? NULL : v;
+    return v->name[0] == name[0] && strcmp(v->name, name) == 0;
+}
+
+/* The members of an object, in which its fields are looked for. */
+struct members {
+    const struct json_view *items;
+    size_t n;
+    size_t at;      /* the search begins here, behind the last one that was found */
+    uint64_t marks; /* 0: not known yet */
+};
+
+/* The member, or NULL.  Objects and tables are mostly in one order. */
+static const struct json_view *find_member(struct members *m, const char *name)
+{
+    size_t at = m->at;
+    if (at == m->n || !has_name(&m->items[at], name)) {
+        m->marks = m->marks != 0 ? m->marks : marks_of(m->items, m->n);
+        if ((m->marks & mark_of(name)) == 0) {
+            return NULL;
+        }
+        for (at = 0; at < m->n && !has_name(&m->items[at], name); at++) {
         }
     }
-    return NULL;
+    if (at == m->n) {
+        return NULL;
+    }
+    m->at = at + 1;
+    return &m->items[at];
 }
 
 static int decode_object(const struct decoder *d, const struct json_view *o,
@@ -410,15 +427,13 @@ static int decode_object(const struct decoder *d, const struct json_view *o,
     if (o->type != JSON_V_OBJECT) {
         return refuse_got(d, up, "want an object", o);
     }
-    const struct json_view *items = json_view_items(d->arena, o);
-    uint64_t marks = marks_of(items, o->n);
-    size_t at = 0;
-    int rc = d->unknown == JSON_REFUSE_UNKNOWN ? check_unknown(d, items, o->n, fields, up) : ERR_OK;
+    struct members m = {.items = json_view_items(d->arena, o), .n = o->n};
+    int rc =
+        d->unknown == JSON_REFUSE_UNKNOWN ? check_unknown(d, m.items, m.n, fields, up) : ERR_OK;
     for (const struct json_field *field = fields; rc == ERR_OK && field->name != NULL; field++) {
         const struct frame f = {.up = up, .name = field->name};
-        const struct json_view *member =
-            (marks & mark_of(field->name)) != 0 ? find_member(items, o->n, field->name, &at) : NULL;
-        if (member == NULL) {
+        const struct json_view *member = find_member(&m, field->name);
+        if (member == NULL || member->type == JSON_V_NULL) {
             rc = field->required ? refuse(d, &f, "is missing") : ERR_OK;
             continue;
         }

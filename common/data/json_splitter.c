@@ -39,15 +39,25 @@ static int node_child(const struct json_splitter *c, int node, const char *name,
     return -1;
 }
 
+static int add_child(struct json_splitter *c, int node, const char *name, size_t len)
+{
+    int child = node_new(c, name, len);
+    int *at = &c->nodes[node].first_child;
+    while (*at >= 0) {
+        at = &c->nodes[*at].sibling;
+    }
+    *at = child;
+    c->nodes[node].marks |= cutter_mark(name, len);
+    return child;
+}
+
 static int add_path(struct json_splitter *c, int node, const char *path)
 {
     while (path != NULL && *path != '\0') {
         size_t len = strcspn(path, ".");
         int child = node_child(c, node, path, len);
         if (child < 0) {
-            child = node_new(c, path, len);
-            c->nodes[child].sibling = c->nodes[node].first_child;
-            c->nodes[node].first_child = child;
+            child = add_child(c, node, path, len);
         }
         node = child;
         path += len;
@@ -579,12 +589,15 @@ static int step(struct json_splitter *c, const char *p, size_t n, size_t *ret_us
 
 int json_splitter_feed(struct json_splitter *c, const char *bytes, size_t n, struct err *err)
 {
+    struct cutter_ends ahead;
+    ahead.from = 0;
+    ahead.to = 0;
     size_t i = 0;
     while (i < n) {
         if (cutter_is_inside(c)) {
-            size_t run = cutter_run(c, bytes + i, n - i);
-            i += run;
-            c->at += run;
+            size_t to = cutter_run(c, bytes, n, i, &ahead);
+            c->at += to - i;
+            i = to;
             if (i == n) {
                 break;
             }

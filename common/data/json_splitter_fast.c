@@ -13,25 +13,108 @@
 
 #include "common/base/plain_run.h"
 
-#define WINDOW ((size_t)8 << 10) /* bytes per call: so much room is made */
+#define FEW ((size_t)32)
+
+/* The bytes at which strings may end, looked for 64 at a time, however short the strings are, and
+ * taken one after the other: a quote that opens is the next of them. */
+struct ends {
+    size_t block;         /* the 64 bytes in hand begin here */
+    uint64_t bits;        /* of them, those that are not taken */
+    const uint64_t *next; /* of the block behind it */
+};
 
 /* The members of struct json_splitter that the machine uses, in registers. */
 struct run {
     struct json_splitter *c;
+    struct ends ends;
     const char *p; /* the bytes */
     size_t n;
-    size_t i; /* next one */
+    size_t last; /* strings end before: two bytes behind each can be looked at */
+    size_t i;    /* next one */
     char *out;
     enum state state;
     int depth;
     int value_keep;
 };
 
-/* Bytes p[from..to) go out. */
+/* ---- ends of strings ------------------------------------------------------------------------- */
+
+/* The last bytes, less than a block. */
+static _noinline_ uint64_t ends_tail(const char *p, size_t n)
+{
+    char bytes[64] = {0};
+    memcpy(bytes, p, n);
+    return plain_run_ends64(bytes) & ((UINT64_C(1) << n) - 1);
+}
+
+static void fill_blocks(const char *p, size_t blocks, uint64_t *bits)
+{
+#ifdef PLAIN_RUN_WIDE
+    if (plain_run_is_wide()) {
+        plain_run_ends_wide(p, blocks, bits);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < blocks; i++) {
+        bits[i] = plain_run_ends64(p + i * 64);
+    }
+}
+
+/* The window that begins at `from` and ends at `to`. */
+static _noinline_ void ends_fill(struct cutter_ends *ahead, const char *p, size_t from, size_t to)
+{
+    size_t blocks = (to - from) / 64;
+    fill_blocks(p + from, blocks, ahead->bits);
+    if ((to - from) % 64 > 0) {
+        ahead->bits[blocks] = ends_tail(p + from + blocks * 64, (to - from) % 64);
+        blocks++;
+    }
+    ahead->bits[blocks] = ~UINT64_C(0); /* so that the search ends there */
+    ahead->from = from;
+    ahead->to = to;
+}
+
+/* The next end is the first one from byte i on, which is in the window. */
+static inline void ends_seek(struct ends *e, const struct cutter_ends *ahead, size_t i)
+{
+    e->block = i & ~(size_t)63;
+    e->next = ahead->bits + (e->block - ahead->from) / 64;
+    e->bits = *e->next++ & ~UINT64_C(0) << (i - e->block);
+}
+
+/* Takes the next end: where it is.  From n on, it is none. */
+static inline size_t ends_take(struct ends *e)
+{
+    while (e->bits == 0) {
+        e->block += 64;
+        e->bits = *e->next++;
+    }
+    size_t at = e->block + (unsigned)__builtin_ctzll(e->bits);
+    e->bits &= e->bits - 1;
+    return at;
+}
+
+/* From an opening quote, which is the next end, to the closing one; false: an escape, a control
+ * byte or `last` comes before. */
+static inline bool ends_close(struct ends *e, const char *p, size_t last, size_t *ret)
+{
+    (void)ends_take(e);
+    *ret = ends_take(e);
+    return *ret < last && p[*ret] == '"';
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+/* Bytes p[from..to) go out.  Most are few, and more may be copied than go out: there is as much
+ * room as there are bytes left. */
 static inline void out_bytes(struct run *r, size_t from, size_t to)
 {
     size_t n = to - from;
-    memcpy(r->out, r->p + from, n);
+    if (n <= FEW && r->n - from >= FEW) {
+        memcpy(r->out, r->p + from, FEW);
+    } else {
+        memcpy(r->out, r->p + from, n);
+    }
     r->out += n;
 }
 
@@ -49,8 +132,8 @@ static inline void out_separator(struct run *r, struct level *top)
 static inline bool run_name(struct run *r, struct level *top)
 {
     size_t from = r->i + 1;
-    size_t to = from + plain_run(r->p + from, r->n - from);
-    if (to + 1 >= r->n || r->p[to] != '"' || r->p[to + 1] != ':') {
+    size_t to;
+    if (!ends_close(&r->ends, r->p, r->last, &to) || r->p[to + 1] != ':') {
         return false;
     }
     r->value_keep =
@@ -69,9 +152,9 @@ static inline bool run_name(struct run *r, struct level *top)
 static inline bool run_string(struct run *r)
 {
     size_t from = r->i;
-    size_t to = from + 1 + plain_run(r->p + from + 1, r->n - from - 1);
-    bool closed = to < r->n && r->p[to] == '"';
-    to += closed;
+    size_t to;
+    bool closed = ends_close(&r->ends, r->p, r->last, &to);
+    to = closed ? to + 1 : from + 1 + plain_run(r->p + from + 1, r->n - from - 1);
     if (r->value_keep != KEEP_NONE) {
         out_bytes(r, from, to);
     }
@@ -145,26 +228,20 @@ static inline bool run_value(struct run *r, struct level *top)
 
 /* ---- what is dropped ------------------------------------------------------------------------- */
 
-#define AHEAD ((size_t)8) /* blocks of 64 bytes in which ends of strings are looked for at once */
-
 /* Of a container of which nothing is kept, nothing goes out: neither is a name looked up nor a
  * comma written.  Same states as above; all of this stays in registers.  The kinds of the open
- * containers are bits, and become levels of the stack where this way ends.  The bytes at which
- * strings may end are looked for 64 at a time, however short the strings are, and taken one after
- * the other: a quote that opens is the next of them. */
+ * containers are bits, and become levels of the stack where this way ends. */
 struct drop {
+    struct ends ends;
     const char *p;
     size_t n;
+    size_t last;
     size_t i;
     enum state state;
     /* Bit 0: the innermost container is an array; bit 1: the one around it; above the outermost in
      * which nothing is kept a 1, so that 1 alone says that this one is closed. */
     uint64_t kinds;
     uint64_t deepest; /* `kinds` from here on: the stack is full */
-    size_t block;     /* the 64 bytes in hand begin here */
-    uint64_t ends;    /* of them, those from `i` on at which a string may end */
-    size_t filled;    /* up to here `ahead` says it for other blocks */
-    uint64_t *ahead;  /* AHEAD */
 };
 
 static inline bool drop_in_array(const struct drop *d)
@@ -172,107 +249,75 @@ static inline bool drop_in_array(const struct drop *d)
     return (d->kinds & 1) != 0;
 }
 
-/* The last bytes, less than a block. */
-static _noinline_ uint64_t drop_tail(const char *p, size_t n)
-{
-    char bytes[64] = {0};
-    memcpy(bytes, p, n);
-    return plain_run_ends64(bytes) & ((UINT64_C(1) << n) - 1);
-}
-
-/* `ends64` is inlined. */
-static inline __attribute__((always_inline)) size_t drop_fill_by(const char *p, size_t n, size_t at,
-                                                                 uint64_t *ahead,
-                                                                 uint64_t (*ends64)(const char *p))
-{
-    size_t end = at + AHEAD * 64;
-    for (; at < end && at + 64 <= n; at += 64) {
-        ahead[at / 64 % AHEAD] = ends64(p + at);
-    }
-    if (at < end && at < n) {
-        ahead[at / 64 % AHEAD] = drop_tail(p + at, n - at);
-        at += 64;
-    }
-    return at;
-}
-
-#ifdef PLAIN_RUN_WIDE
-__attribute__((target("avx2"))) static size_t drop_fill_wide(const char *p, size_t n, size_t at,
-                                                             uint64_t *ahead)
-{
-    return drop_fill_by(p, n, at, ahead, plain_run_ends64_wide);
-}
-#endif
-
-/* The blocks from `at` on; returns up to where. */
-static _noinline_ size_t drop_fill(const char *p, size_t n, size_t at, uint64_t *ahead)
-{
-#ifdef PLAIN_RUN_WIDE
-    if (plain_run_is_wide()) {
-        return drop_fill_wide(p, n, at, ahead);
-    }
-#endif
-    return drop_fill_by(p, n, at, ahead, plain_run_ends64);
-}
-
-/* Takes the next byte at which a string may end, or returns n. */
-static inline size_t drop_end(struct drop *d)
-{
-    while (d->ends == 0) {
-        d->block += 64;
-        if (d->block >= d->filled) {
-            d->filled = drop_fill(d->p, d->n, d->block, d->ahead);
-            if (d->block >= d->filled) {
-                return d->n;
-            }
-        }
-        d->ends = d->ahead[d->block / 64 % AHEAD];
-    }
-    size_t at = d->block + (unsigned)__builtin_ctzll(d->ends);
-    d->ends &= d->ends - 1;
-    return at;
-}
-
-/* From the opening quote at `i` to behind the closing one; false: an escape, a control byte or the
- * end of the bytes comes before, and nothing was read. */
+/* From the opening quote to behind the closing one; false as ends_close(), and nothing was read. */
 static inline bool drop_text(struct drop *d)
 {
-    (void)drop_end(d);
-    size_t to = drop_end(d);
-    if (to == d->n || d->p[to] != '"') {
+    size_t to;
+    if (!ends_close(&d->ends, d->p, d->last, &to)) {
         return false;
     }
     d->i = to + 1;
     return true;
 }
 
-/* A string, in an array with all strings behind it. */
+/* `"name":`, whole and without escapes. */
+static inline bool drop_name(struct drop *d)
+{
+    size_t name = d->i;
+    if (!drop_text(d)) {
+        return false;
+    }
+    if (d->p[d->i] != ':') {
+        d->i = name;
+        return false;
+    }
+    d->i++;
+    d->state = AT_VALUE;
+    return true;
+}
+
+/* A string, and what is behind it as long as these are strings, too, of members or elements. */
 static inline bool drop_strings(struct drop *d)
 {
-    d->state = AT_VALUE;
-    while (drop_text(d)) {
-        if (!drop_in_array(d) || d->n - d->i < 2 || d->p[d->i] != ',' || d->p[d->i + 1] != '"') {
+    for (;;) {
+        d->state = AT_VALUE;
+        if (!drop_text(d)) {
+            return false;
+        }
+        if (memcmp(d->p + d->i, ",\"", 2) != 0) {
             d->state = AT_NEXT;
             return true;
         }
         d->i++;
+        if (drop_in_array(d)) {
+            continue;
+        }
+        d->state = AT_NAME;
+        if (!drop_name(d)) {
+            return false;
+        }
+        if (d->p[d->i] != '"') {
+            return true;
+        }
     }
-    return false;
 }
 
-static inline bool is_eight_digits(const char *p)
+/* How many of eight bytes are digits before the first that is none. */
+static inline size_t leading_digits(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t w;
     memcpy(&w, p, sizeof w);
-    return (w & (w + ones * 6) & ones * 0xf0) == ones * 0x30; /* 0x3a + 6 is 0x40 */
+    w = le64toh(w);
+    uint64_t others = (w & (w + ones * 6) & ones * 0xf0) ^ ones * 0x30; /* 0x3a + 6 is 0x40 */
+    return others == 0 ? 8 : (size_t)__builtin_ctzll(others) / 8;
 }
 
 static inline bool drop_scalar(struct drop *d)
 {
     size_t i = d->i;
-    while (d->n - i >= 8 && is_eight_digits(d->p + i)) {
-        i += 8; /* nearly all of them are numbers */
+    if (d->n - i >= 8) {
+        i += leading_digits(d->p + i); /* nearly all of them are numbers */
     }
     while (i < d->n && is_scalar_byte((unsigned char)d->p[i])) {
         i++;
@@ -282,6 +327,7 @@ static inline bool drop_scalar(struct drop *d)
     return i < d->n;
 }
 
+/* False also behind the outermost container. */
 static inline bool drop_close(struct drop *d)
 {
     if (d->p[d->i] != (drop_in_array(d) ? ']' : '}')) {
@@ -290,7 +336,7 @@ static inline bool drop_close(struct drop *d)
     d->kinds >>= 1;
     d->i++;
     d->state = AT_NEXT;
-    return true;
+    return d->kinds != 1;
 }
 
 static inline bool drop_open(struct drop *d, char bracket)
@@ -304,39 +350,33 @@ static inline bool drop_open(struct drop *d, char bracket)
     return true;
 }
 
-static inline bool drop_value(struct drop *d)
+/* A value, or a member; of a container its first one, when that begins with a quote. */
+static inline bool drop_value(struct drop *d, bool has_name)
 {
-    char b = d->p[d->i];
-    if (b == '"') {
-        return drop_strings(d);
+    for (;;) {
+        if (has_name && !drop_name(d)) {
+            return false;
+        }
+        char b = d->p[d->i];
+        if (b == '"') {
+            return drop_strings(d);
+        }
+        if ((b | 0x20) != '{') { /* '[', too */
+            return is_scalar_byte((unsigned char)b) ? drop_scalar(d)
+                                                    : d->state == AT_FIRST_VALUE && drop_close(d);
+        }
+        if (!drop_open(d, b)) {
+            return false;
+        }
+        if (d->i == d->n || d->p[d->i] != '"') {
+            return true;
+        }
+        has_name = b == '{';
     }
-    if ((b | 0x20) == '{') { /* '[', too */
-        return drop_open(d, b);
-    }
-    if (is_scalar_byte((unsigned char)b)) {
-        return drop_scalar(d);
-    }
-    return d->state == AT_FIRST_VALUE && drop_close(d);
 }
 
-/* `"name":`, whole and without escapes. */
-static inline bool drop_name(struct drop *d)
-{
-    size_t name = d->i;
-    if (!drop_text(d)) {
-        return false;
-    }
-    if (d->n - d->i < 2 || d->p[d->i] != ':') {
-        d->i = name;
-        return false;
-    }
-    d->i++;
-    d->state = AT_VALUE;
-    return true;
-}
-
-/* A comma, a name and a value, as far as they come next, or a closing bracket; false as
- * run_item(). */
+/* A comma, a name and a value, as far as they come next, or a closing bracket; false: this way ends
+ * here. */
 static inline bool drop_item(struct drop *d)
 {
     if (d->state == AT_NEXT) {
@@ -349,15 +389,11 @@ static inline bool drop_item(struct drop *d)
             return false;
         }
     }
-    if (d->state == AT_NAME || d->state == AT_FIRST_NAME) {
-        if (d->p[d->i] != '"') {
-            return d->state == AT_FIRST_NAME && drop_close(d);
-        }
-        if (!drop_name(d)) {
-            return false;
-        }
+    bool has_name = d->state == AT_NAME || d->state == AT_FIRST_NAME;
+    if (has_name && d->p[d->i] != '"') {
+        return d->state == AT_FIRST_NAME && drop_close(d);
     }
-    return drop_value(d);
+    return drop_value(d, has_name);
 }
 
 /* The outermost level of the stack in which nothing is kept. */
@@ -375,24 +411,21 @@ static _noinline_ bool run_dropped(struct run *r)
 {
     struct level *stack = r->c->stack;
     int outermost = drop_outermost(r);
-    uint64_t ahead[AHEAD];
-    struct drop d = {.p = r->p,
+    struct drop d = {.ends = r->ends,
+                     .p = r->p,
                      .n = r->n,
+                     .last = r->last,
                      .i = r->i,
                      .state = r->state,
                      .kinds = 1,
-                     .deepest = UINT64_C(1) << (CUTTER_DEPTH_MAX - outermost),
-                     .block = r->i & ~(size_t)63,
-                     .ahead = ahead};
-    d.filled = drop_fill(d.p, d.n, d.block, ahead);
-    d.ends = ahead[d.block / 64 % AHEAD] & ~UINT64_C(0) << (d.i - d.block);
+                     .deepest = UINT64_C(1) << (CUTTER_DEPTH_MAX - outermost)};
     for (int at = outermost; at < r->depth; at++) {
         d.kinds = d.kinds << 1 | stack[at].is_array;
     }
-    bool ok = true;
-    while (ok && d.i < d.n && d.kinds != 1) {
-        ok = drop_item(&d);
+    while (d.i < d.n && drop_item(&d)) {
     }
+    bool ok = d.kinds == 1;
+    r->ends = d.ends;
     r->i = d.i;
     r->state = d.state;
     r->depth = outermost + 63 - __builtin_clzll(d.kinds);
@@ -435,21 +468,30 @@ static inline bool run_item(struct run *r)
     return r->state <= AT_FIRST_VALUE && run_value(r, top);
 }
 
-size_t cutter_run(struct json_splitter *c, const char *p, size_t n)
+size_t cutter_run(struct json_splitter *c, const char *p, size_t n, size_t i,
+                  struct cutter_ends *ahead)
 {
+    size_t from = i & ~(CUTTER_WINDOW - 1);
+    size_t to = n - from < CUTTER_WINDOW ? n : from + CUTTER_WINDOW;
+    if (c->state > AT_NEXT || c->is_nameless || c->item.len + to - i > CUTTER_KEPT_MAX) {
+        return i;
+    }
+    if (i >= ahead->to) {
+        ends_fill(ahead, p, from, to);
+    }
+    str_buf_reserve(&c->item, to - i + 1); /* a comma may have been read before */
     struct run r = {
         .c = c,
         .p = p,
-        .n = n < WINDOW ? n : WINDOW,
+        .n = to,
+        .last = to < 2 ? 0 : to - 2,
+        .i = i,
+        .out = c->item.data + c->item.len,
         .state = c->state,
         .depth = c->depth,
         .value_keep = c->value_keep,
     };
-    if (c->state > AT_NEXT || c->is_nameless || c->item.len + r.n > CUTTER_KEPT_MAX) {
-        return 0;
-    }
-    str_buf_reserve(&c->item, r.n + 1); /* a comma may have been read before */
-    r.out = c->item.data + c->item.len;
+    ends_seek(&r.ends, ahead, i);
     while (r.i < r.n && run_item(&r)) {
     }
     c->item.len = (size_t)(r.out - c->item.data);

@@ -40,12 +40,13 @@ enum state {
     BROKEN,
 };
 
-/* One name of the tree; children of a node form a list. */
+/* One name of the tree; children of a node form a list in the order of the paths. */
 struct name_node {
     const char *name; /* borrowed from the caller's paths, `len` bytes */
     size_t len;
     int first_child; /* index, -1 = none: everything below is kept */
     int sibling;
+    uint64_t marks; /* cutter_mark() of each child's name */
 };
 struct level {
     int keep; /* node, KEEP_ALL or KEEP_NONE: of the container's members or elements */
@@ -86,16 +87,35 @@ struct json_splitter {
     bool list_done;
 };
 
+#define CUTTER_WINDOW ((size_t)8 << 10) /* bytes that are looked at, and for which room is made */
+
+/* The bytes of a window at which strings may end. */
+struct cutter_ends {
+    size_t from; /* of the bytes that are fed; a multiple of CUTTER_WINDOW */
+    size_t to;   /* 0: nothing was looked at */
+    uint64_t bits[CUTTER_WINDOW / 64 + 1]; /* one for each byte; behind the last all are set */
+};
+
 static inline bool is_scalar_byte(unsigned char b)
 {
     return (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || b == '-' || b == '+' || b == '.' ||
            b == 'E';
 }
 
-/* The kept parts of a member's value, below `node`.  Behind an empty name a byte may be read. */
+/* One of 64 bits for a name: most of those that are not wanted have another bit than each that is.
+ * Behind an empty name a byte may be read. */
+static inline uint64_t cutter_mark(const char *name, size_t len)
+{
+    return UINT64_C(1) << (((unsigned char)name[0] + len * 7) & 63);
+}
+
+/* The kept parts of a member's value, below `node`; the name as cutter_mark() has it. */
 static inline int cutter_keep_of(const struct json_splitter *c, int node, const char *name,
                                  size_t len)
 {
+    if ((c->nodes[node].marks & cutter_mark(name, len)) == 0) {
+        return KEEP_NONE;
+    }
     for (int i = c->nodes[node].first_child; i >= 0; i = c->nodes[i].sibling) {
         const struct name_node *is = &c->nodes[i];
         if (is->len == len && is->name[0] == name[0] && memcmp(is->name, name, len) == 0) {
@@ -123,8 +143,10 @@ void cutter_note_broken(struct json_splitter *c, const char *path, const char *w
 /* After each step: a step may go over a cap by what it was fed. */
 void cutter_check_item(struct json_splitter *c);
 
-/* json_splitter_fast.c: reads what it can of p[0..n), inside an item.  Returns how many
- * bytes that were. */
-size_t cutter_run(struct json_splitter *c, const char *p, size_t n);
+/* json_splitter_fast.c: reads what it can of p[i..n), inside an item.  Returns where it stopped.
+ * `ahead` has no window yet,
+ * or one of p[0..n) that i is in or behind. */
+size_t cutter_run(struct json_splitter *c, const char *p, size_t n, size_t i,
+                  struct cutter_ends *ahead);
 
 #endif

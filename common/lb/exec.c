@@ -225,7 +225,9 @@ static void slot_begin(struct lb_exec *x, struct slot *s)
 {
     s->run.now_ms = clock_now_ms(x->cfg->clock);
     s->run.wall_us = clock_wall_us(x->cfg->clock);
-    s->run.unit = rng_unit(x->cfg->rng);
+    if (s->run.op->type->step != NULL) { /* a direct operation is not retried: a system call less */
+        s->run.unit = rng_unit(x->cfg->rng);
+    }
     if (!s->started) {
         s->started = true;
         s->started_ms = s->run.now_ms;

@@ -63,7 +63,7 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
 }
 
 /* The clients of `must` that are not served at a moment, by the old address or, if another one was
- * asked for, the new. */
+ * asked for, the new, or one that the status tells in between. */
 static struct reach_ranges lost_at(const struct judge *j, const struct moment *m,
                                    struct reach_ranges must, const char *old, const char *new,
                                    const struct served_port *p)
@@ -71,6 +71,7 @@ static struct reach_ranges lost_at(const struct judge *j, const struct moment *m
     struct reach_ranges are = served_clients(j->a, m->reach, old, p);
     if (has(j, EDIT_MOVES)) {
         are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, new, p));
+        are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, m->told, p));
     }
     return reach_ranges_minus(j->a, must, are);
 }
@@ -272,6 +273,13 @@ char *judge_without_groups(struct arena *a, const char *text)
         }
     }
     return str_buf_to_arena(&b, a);
+}
+
+const char *judge_without_policies(struct arena *a, const char *text)
+{
+    static const char member[] = "\"privateLinkServiceNetworkPolicies\":\"%s\"";
+    return str_replace(a, text, arena_printf(a, member, "Disabled"),
+                       arena_printf(a, member, "Enabled"));
 }
 
 static bool says_nobody(struct json_object *service)

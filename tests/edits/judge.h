@@ -64,5 +64,8 @@ const char *judge_without_memory(struct arena *a, const char *text);
 /* The same without the cluster's instance groups on Google, of a kind
  * with groups_stay (edits.h). */
 char *judge_without_groups(struct arena *a, const char *text);
+/* The same with the policies for private links of Azure's subnets as if no link had switched them
+ * off: they stay so for links of others (docs/providers/azure.md). */
+const char *judge_without_policies(struct arena *a, const char *text);
 
 #endif

@@ -476,7 +476,7 @@ static const char *published(struct trial *t)
 }
 
 /* The kind's world without web, and nothing to do in it; its text. */
-static int without_web(struct trial *t, char **ret)
+static int without_web(struct trial *t, const char **ret)
 {
     const struct step gone = {STEP_DELETE, "web", NULL};
     int rc = stage_step(&t->s, &gone);
@@ -484,6 +484,7 @@ static int without_web(struct trial *t, char **ret)
     *ret = rc == ERR_OK ? world_text(t->s.a, rig_world(t->s.rig), t->s.names) : NULL;
     *ret =
         *ret != NULL && t->args->edit.kind->groups_stay ? judge_without_groups(t->s.a, *ret) : *ret;
+    *ret = *ret != NULL ? judge_without_policies(t->s.a, *ret) : NULL;
     return rc;
 }
 
@@ -503,7 +504,7 @@ static void judge_writes(struct trial *t)
 enum trial_code trial_new(const struct trial_args *args)
 {
     struct trial t;
-    char *want = NULL, *got = NULL;
+    const char *want = NULL, *got = NULL;
     open_trial(&t, args);
     int rc = begin(&t);
     rc = rc == ERR_OK ? run_start(&t) : rc;

@@ -17,6 +17,20 @@
 
 /* --- runs of plain bytes ---------------------------------------------------------------------- */
 
+#ifdef PLAIN_RUN_WIDE
+/* The same of two blocks at once; the first one is plain. */
+static void check_two_blocks(const char *text, uint64_t want)
+{
+    char two[128];
+    uint64_t bits[2];
+    memset(two, '!', 64);
+    memcpy(two + 64, text, 64);
+    plain_run_ends_wide(two, 2, bits);
+    assert_true(bits[0] == 0);
+    assert_true(bits[1] == want);
+}
+#endif
+
 /* 64 bytes at a time, as this machine does it and as any machine can: each byte at each place,
  * among others that may leak into it. */
 static void plain_run_ends64__every_byte_at_every_place__one_bit_each(void **state)
@@ -35,7 +49,10 @@ static void plain_run_ends64__every_byte_at_every_place__one_bit_each(void **sta
                 assert_true(plain_run_ends64(text) == want);
                 assert_true(plain_run_ends64_plain(text) == want);
 #ifdef PLAIN_RUN_WIDE
-                assert_true(!plain_run_is_wide() || plain_run_ends64_wide(text) == want);
+                if (plain_run_is_wide()) {
+                    assert_true(plain_run_ends64_wide(text) == want);
+                    check_two_blocks(text, want);
+                }
 #endif
             }
         }
@@ -56,6 +73,8 @@ static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
                 text[at] = (char)b;
                 assert_int_equal(plain_run(text, n), ends ? at : n);
                 assert_int_equal(plain_run_ascii(text, n), ends || b >= 0x80 ? at : n);
+                bool visible = b >= 0x20 && b < 0x7f;
+                assert_int_equal(plain_run_visible(text, n), visible ? n : at);
             }
         }
     }

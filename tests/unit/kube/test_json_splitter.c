@@ -489,6 +489,29 @@ static void json_splitter__long_tokens__same_in_chunks_of_any_size(void **state)
     }
 }
 
+/* The short way looks at 8192 bytes at once: whatever stands over their end, kept or dropped. */
+static void json_splitter__tokens_over_a_window__same_at_every_byte(void **state)
+{
+    static const char item[] =
+        "{\"metadata\":{\"labels\":{\"a\":\"b\"},\"uid\":\"u\",\"x\":[]},"
+        "\"status\":{\"images\":[{\"names\":[\"one\",\"two\"],\"sizeBytes\":"
+        "123456789012},{},[\"\\n\"]],\"nodeInfo\":{\"architecture\":\"z\"}}}";
+    struct sink s = {.stop_after = -1};
+    struct json_splitter *c = list_cutter(&s, kube_kind_members(KUBE_NODE));
+    char *x = arena_calloc(*state, 1, 8193);
+    memset(x, 'x', 8192);
+    for (int pad = 8192 - (int)sizeof item - 16; pad <= 8192; pad++) {
+        struct arena *a = arena_new();
+        char *text = arena_printf(a, "{\"x\":\"%.*s\",\"items\":[%s,%s]}", pad - 16, x, item, item);
+        size_t n = strlen(text);
+        const char *want = outcome_of(a, c, &s, text, n, 1);
+        assert_string_equal(outcome_of(a, c, &s, text, n, n), want);
+        arena_free(a);
+    }
+    json_splitter_free(c);
+    str_buf_done(&s.text);
+}
+
 /* The fast path leaves every error to the state machine: byte by byte only the latter runs. */
 static void check_damaged(enum kube_kind kind, const char *whole)
 {
@@ -570,6 +593,7 @@ UNIT_MAIN(json_splitter)
         KUBE_TEST(json_splitter__v175_separators__same_events),
         KUBE_TEST(json_splitter__recorded_lists__same_at_every_byte),
         KUBE_TEST(json_splitter__long_tokens__same_in_chunks_of_any_size),
+        KUBE_TEST(json_splitter__tokens_over_a_window__same_at_every_byte),
         KUBE_TEST(json_splitter__damaged_lists__same_whole_and_byte_by_byte),
         KUBE_TEST(json_splitter__damaged_images__same_whole_and_byte_by_byte),
         KUBE_TEST(json_splitter__recorded_watches__same_at_every_byte),
