@@ -5,8 +5,9 @@
  * fit opens a new block, each twice as large as the one before up to BLOCK_MAX; a request larger
  * than that gets a block of its own behind the newest, so that the rest of the newest stays usable.
  * Deferred functions are a list inside the arena itself, newest first.
- * Without NDEBUG given-back memory is filled with POISON; under AddressSanitizer a reset gives
- * every block back instead, so that stale pointers are reported.  One owner at a time; no locks. */
+ * In a build with tests given-back memory is filled with a pattern; under AddressSanitizer a reset
+ * gives every block back instead, so that stale pointers are reported.  One owner at a time; no
+ * locks. */
 #include "common/base/arena.h"
 
 #include <stdio.h>
@@ -17,7 +18,6 @@
 #define ALIGN       16u
 #define BLOCK_FIRST ((size_t)1024)
 #define BLOCK_MAX   ((size_t)4 * 1024) /* half of the last one is unused, on average */
-#define POISON      0xA5
 #define PRINT_FIRST 256
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -299,8 +299,8 @@ static void run_deferred(struct arena *a)
 
 static void block_poison(struct block *b)
 {
-#ifndef NDEBUG
-    memset(b->data, POISON, b->used);
+#ifdef ARENA_POISON
+    memset(b->data, ARENA_POISON, b->used);
 #else
     (void)b;
 #endif

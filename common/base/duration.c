@@ -174,10 +174,23 @@ int duration_parse(const char *s, int64_t *ret_ns, struct err *err)
     return ERR_OK;
 }
 
+/* Each line of the log has a duration, and printf() takes most of its time. */
+static void append_whole(struct str_buf *b, uint64_t value, const char *unit)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    str_append_n(b, digits + at, sizeof digits - at);
+    str_append(b, unit);
+}
+
 /* value/scale as a decimal number without trailing zeros; scale is a power of ten. */
 static void append_decimal(struct str_buf *b, uint64_t value, uint64_t scale)
 {
-    str_appendf(b, "%llu", (unsigned long long)(value / scale));
+    append_whole(b, value / scale, "");
     uint64_t rest = value % scale;
     if (rest != 0) {
         str_append_c(b, '.');
@@ -199,7 +212,7 @@ void duration_format(int64_t ns, char out[40])
     if (magnitude == 0) {
         str_append(&b, "0s");
     } else if (magnitude < 1000) {
-        str_appendf(&b, "%uns", (unsigned)magnitude);
+        append_whole(&b, magnitude, "ns");
     } else if (magnitude < 1000000) {
         append_decimal(&b, magnitude, 1000);
         str_append(&b, "\xC2\xB5s");
@@ -209,13 +222,13 @@ void duration_format(int64_t ns, char out[40])
     } else {
         uint64_t minutes = magnitude / 1000000000 / 60;
         if (minutes >= 60) {
-            str_appendf(&b, "%lluh", (unsigned long long)(minutes / 60));
+            append_whole(&b, minutes / 60, "h");
         }
         if (minutes > 0) {
-            str_appendf(&b, "%llum", (unsigned long long)(minutes % 60));
+            append_whole(&b, minutes % 60, "m");
         }
         append_decimal(&b, magnitude - minutes * 60 * 1000000000, 1000000000);
         str_append_c(&b, 's');
     }
-    (void)snprintf(out, 40, "%s", str_buf_text(&b)); /* at most 26 bytes */
+    memcpy(out, b.data, b.len + 1); /* at most 26 bytes */
 }

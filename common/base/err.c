@@ -5,6 +5,7 @@
  * only, cut at a character, no trailing stop, never empty.  Texts of servers pass through here, so
  * nothing in them is trusted.  Pure but for the struct it is given; thread-safe. */
 #include "common/base/err.h"
+#include "common/base/plain_run.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 
@@ -156,8 +157,18 @@ static size_t copy_clean(const char *from, size_t n, bool was_cut, char *to, siz
     size_t w = 0;
     for (size_t r = 0; r < n;) {
         char out[STR_CLEAN_MAX];
-        size_t len;
+        size_t len = plain_run_visible(from + r, n - r);
         uint32_t rune;
+        if (len > 0) {
+            size_t take = len < cap - 1 - w ? len : cap - 1 - w;
+            memcpy(to + w, from + r, take);
+            w += take;
+            r += len;
+            if (take < len) {
+                break;
+            }
+            continue;
+        }
         if (was_cut && n - r < UTF8_MAX_BYTES && utf8_decode(from + r, n - r, &rune) == 0) {
             break; /* the cut went through this character */
         }

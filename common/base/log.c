@@ -77,6 +77,12 @@ bool log_enabled(int v, const char *file)
     return false;
 }
 
+/* One system call for each line, and only the text form has the number. */
+static int pid_shown(void)
+{
+    return config.format == LOG_TEXT ? (int)getpid() : 0;
+}
+
 static void append_line(struct str_buf *b, const struct log_line *l)
 {
     if (config.format == LOG_JSON) {
@@ -100,7 +106,7 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
                            .msg = msg,
                            .kvs = kvs,
                            .wall_us = clock_wall_us(clock_real()),
-                           .pid = (int)getpid(),
+                           .pid = pid_shown(),
                        });
     if (!atomic_load(&has_writer) || !log_writer_put(&writer, text.data, text.len)) {
         log_writer_write(config.fd, text.data, text.len);
@@ -128,7 +134,7 @@ static void tell_lost(struct str_buf *b, uint64_t n)
                        .msg = "Log lines were dropped here, because the log was not read",
                        .kvs = kvs,
                        .wall_us = clock_wall_us(clock_real()),
-                       .pid = (int)getpid(),
+                       .pid = pid_shown(),
                    });
 }
 

@@ -15,12 +15,18 @@
 
 #define VALUE_MAX ((size_t)16384)
 
-typedef void (*quote_fn)(struct str_buf *b, const char *s);
+typedef void (*quote_fn)(struct str_buf *b, const char *s, size_t n);
 
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
+}
+
+static void quote_go(struct str_buf *b, const char *s, size_t n)
+{
+    (void)n; /* up to the NUL */
+    str_append_go_quoted(b, s);
 }
 
 /* zap's short caller: the folder and the file. */
@@ -47,7 +53,7 @@ static void append_cut(struct str_buf *b, const char *s, quote_fn quote)
     s = str_nonnull(s);
     size_t n = strnlen(s, VALUE_MAX + 1);
     if (n <= VALUE_MAX) {
-        quote(b, s);
+        quote(b, s, n);
         return;
     }
     n = VALUE_MAX;
@@ -58,7 +64,7 @@ static void append_cut(struct str_buf *b, const char *s, quote_fn quote)
     struct str_buf cut _cleanup_(str_buf_done) = STR_BUF_INIT;
     str_append_n(&cut, s, n);
     str_append(&cut, "\xE2\x80\xA6");
-    quote(b, str_buf_text(&cut));
+    quote(b, str_buf_text(&cut), cut.len);
 }
 
 /* At least `least` digits.  printf() takes ten times as long, and each line has several numbers. */
@@ -96,7 +102,7 @@ static void append_value(struct str_buf *b, const struct log_kv *kv, quote_fn qu
                      : kv->i < INT64_MIN / 1000000 ? INT64_MIN / 1000000
                                                    : kv->i;
         duration_format(ms * 1000000, duration);
-        quote(b, duration);
+        quote(b, duration, strlen(duration));
         break;
     }
     case LOG_T_STRS:
@@ -108,7 +114,7 @@ static void append_value(struct str_buf *b, const struct log_kv *kv, quote_fn qu
         str_append_c(b, ']');
         break;
     case LOG_T_SECRET:
-        quote(b, "***");
+        quote(b, "***", 3);
         break;
     case LOG_T_STR:
     case LOG_T_END:
@@ -126,16 +132,16 @@ void log_line_text(struct str_buf *b, const struct log_line *l)
     str_appendf(b, "%c%02d%02d %02d:%02d:%02d.%06d %7d %s:%d] ", letters[l->severity],
                 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                 (int)(l->wall_us % 1000000), l->pid, base_name(l->file), l->line);
-    append_cut(b, l->msg, str_append_go_quoted);
+    append_cut(b, l->msg, quote_go);
     if (l->err_text != NULL) {
         str_append(b, " err=");
-        append_cut(b, l->err_text, str_append_go_quoted);
+        append_cut(b, l->err_text, quote_go);
     }
     for (const struct log_kv *kv = l->kvs; kv != NULL && kv->key != NULL; kv++) {
         str_append_c(b, ' ');
         str_append(b, kv->key);
         str_append_c(b, '=');
-        append_value(b, kv, str_append_go_quoted);
+        append_value(b, kv, quote_go);
     }
     str_append_c(b, '\n');
 }
@@ -152,20 +158,20 @@ void log_line_json(struct str_buf *b, const struct log_line *l)
     str_append_c(b, ':');
     append_int(b, l->line);
     str_append(b, "\",\"msg\":");
-    append_cut(b, l->msg, str_append_json_visible);
+    append_cut(b, l->msg, str_append_json_visible_n);
     if (l->severity < LOG_ERROR) {
         str_append(b, ",\"v\":");
         append_int(b, l->v);
     }
     if (l->err_text != NULL) {
         str_append(b, ",\"err\":");
-        append_cut(b, l->err_text, str_append_json_visible);
+        append_cut(b, l->err_text, str_append_json_visible_n);
     }
     for (const struct log_kv *kv = l->kvs; kv != NULL && kv->key != NULL; kv++) {
         str_append_c(b, ',');
         str_append_json_visible(b, kv->key);
         str_append_c(b, ':');
-        append_value(b, kv, str_append_json_visible);
+        append_value(b, kv, str_append_json_visible_n);
     }
     str_append(b, "}\n");
 }

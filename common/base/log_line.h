@@ -18,7 +18,7 @@ struct log_line {
     const char *msg;
     const struct log_kv *kvs; /* ends with a NULL key */
     int64_t wall_us;
-    int pid;
+    int pid; /* of the text form */
 };
 
 /* Both append the line with its line feed. */

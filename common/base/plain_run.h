@@ -149,24 +149,46 @@ static inline uint64_t plain_run_ends64(const char *p)
 }
 #endif
 
+/* The last step may overlap the one before, whose bytes have ended nothing. */
 static inline size_t plain_run_of(const char *p, size_t n, bool ascii)
 {
     size_t i = 0;
 #ifdef __SSE2__
-    for (; i + 16 <= n; i += 16) {
-        unsigned ends = plain_run_ends16(p + i, ascii);
+    for (; n >= 16 && i < n; i += 16) {
+        size_t at = i + 16 <= n ? i : n - 16;
+        unsigned ends = plain_run_ends16(p + at, ascii);
         if (ends != 0) {
-            return i + (size_t)__builtin_ctz(ends);
+            return at + (size_t)__builtin_ctz(ends);
         }
     }
 #endif
-    for (; i + 8 <= n; i += 8) {
-        uint64_t ends = plain_run_ends8(p + i, ascii);
+    for (; n >= 8 && i < n; i += 8) {
+        size_t at = i + 8 <= n ? i : n - 8;
+        uint64_t ends = plain_run_ends8(p + at, ascii);
         if (ends != 0) {
-            return i + (size_t)__builtin_ctzll(ends) / 8;
+            return at + (size_t)__builtin_ctzll(ends) / 8;
         }
     }
     while (i < n && !plain_run_ends((unsigned char)p[i], ascii)) {
+        i++;
+    }
+    return i < n ? i : n;
+}
+
+/* From p up to a byte that is not a visible character of ASCII, or n. */
+static inline size_t plain_run_visible(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w;
+        memcpy(&w, p + i, sizeof w);
+        /* below 0x20 and not ASCII; 0x7f, and what an addition carries over */
+        if ((((w - ones * 0x20) | w | (w + ones)) & (ones * 0x80)) != 0) {
+            break;
+        }
+    }
+    while (i < n && p[i] >= 0x20 && p[i] < 0x7f) {
         i++;
     }
     return i;

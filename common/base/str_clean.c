@@ -5,6 +5,7 @@
  * cursor, turn the direction of a line, fake a line of ours, or show nothing.  All text for people
  * passes through str_clean_next(); JSON for programs keeps the characters, as \u escapes.  Pure
  * apart from the buffer appended to. */
+#include "common/base/plain_run.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 
@@ -53,21 +54,11 @@ size_t str_clean_next(const char *s, size_t n, enum str_breaks breaks, char out[
     return len;
 }
 
-/* How many bytes from the start stand for themselves; nearly all of nearly every text do. */
-static size_t plain_run(const char *s, size_t n)
-{
-    size_t i = 0;
-    while (i < n && s[i] >= 0x20 && s[i] < 0x7F) {
-        i++;
-    }
-    return i;
-}
-
 void str_append_clean(struct str_buf *b, const char *s, enum str_breaks breaks)
 {
     size_t n = s != NULL ? strlen(s) : 0;
     for (size_t i = 0; i < n;) {
-        size_t run = plain_run(s + i, n - i);
+        size_t run = plain_run_visible(s + i, n - i); /* nearly all of nearly every text */
         str_append_n(b, s + i, run);
         i += run;
         if (i < n) {
@@ -82,7 +73,7 @@ void str_append_clean(struct str_buf *b, const char *s, enum str_breaks breaks)
 static bool is_clean(const char *s)
 {
     size_t n = strlen(s);
-    for (size_t i = plain_run(s, n); i < n; i += plain_run(s + i, n - i)) {
+    for (size_t i = plain_run_visible(s, n); i < n; i += plain_run_visible(s + i, n - i)) {
         uint32_t rune;
         size_t len = utf8_decode(s + i, n - i, &rune);
         if (len == 0 || !unicode_is_visible(rune)) {

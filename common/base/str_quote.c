@@ -84,8 +84,14 @@ static size_t json_plain_run(const char *s, size_t n)
 static void append_json(struct str_buf *b, const char *s, size_t n, bool visible)
 {
     str_buf_reserve(b, n + 2);
-    str_append_c(b, '"');
-    for (size_t i = 0; i < n;) {
+    char *at = b->data + b->len;
+    size_t plain = json_plain_run(s, n);
+    *at = '"';
+    if (plain > 0) {
+        memcpy(at + 1, s, plain);
+    }
+    b->len += plain + 1;
+    for (size_t i = plain; i < n;) {
         size_t run = json_plain_run(s + i, n - i);
         if (run > 0) {
             str_append_n(b, s + i, run);

@@ -234,9 +234,31 @@ bool str_to_go_bool(const char *s, bool *ret)
     return false;
 }
 
+/* Nearly every text is.  The last word may overlap the one before. */
+static bool is_ascii(const char *s, size_t n)
+{
+    uint64_t word;
+    uint64_t all = 0;
+    if (n < sizeof word) {
+        for (size_t i = 0; i < n; i++) {
+            all |= (unsigned char)s[i];
+        }
+        return (all & 0x80) == 0;
+    }
+    for (size_t i = 0; i + sizeof word <= n; i += sizeof word) {
+        memcpy(&word, s + i, sizeof word);
+        all |= word;
+    }
+    memcpy(&word, s + n - sizeof word, sizeof word);
+    return ((all | word) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 bool str_is_utf8(const char *s, size_t n)
 {
     const uint64_t highs = UINT64_C(0x8080808080808080);
+    if (is_ascii(s, n)) {
+        return true;
+    }
     for (size_t i = 0; i < n;) {
         uint64_t word = highs;
         if (n - i >= sizeof word) {

@@ -82,6 +82,7 @@ static void items_init(struct drive *d)
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
     d->held = ARENA_ARRAY(s->a, bool, s->n_items);
     d->told_serving = ARENA_ARRAY(s->a, bool, s->n_items);
+    d->told_leaving = ARENA_ARRAY(s->a, bool, s->n_items);
     d->by_key = map_new(NULL);
     for (size_t i = 0; i < s->n_items; i++) {
         s->items[i].in = s->batch->items[i];

@@ -95,6 +95,11 @@ struct lb_stage {
     /* All that it does is tidying, and what serves stands before it, whatever the verb.  No stage
      * behind it does more (lb_flow.serves). */
     bool tidies;
+    /* The stage takes away by what clients reach this item, which is served elsewhere already: sets
+     * those addresses, and the host writes them before the stage's first operation (result_serves).
+     * False: it does not.  Called, until it is true, for items that are ensured and of which the
+     * plan changes something; the last addresses follow with `serves` or `status`.  May be NULL. */
+    bool (*leaves)(struct lb_sync *s, struct lb_item *item);
 };
 struct lb_flow {
     const char *name;

@@ -40,6 +40,7 @@ struct drive {
     bool *told_serving; /* per item: it was reported to serve, for this plan or an earlier one */
     bool last_stage;    /* nothing but tidying is needed behind the stage in progress */
     bool tidies;        /* the stage in progress does nothing else */
+    bool *told_leaving; /* per item: the host has heard where it is served during this stage */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;
     size_t n_failures;
@@ -67,6 +68,9 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
 void drive_serving_begin(struct drive *d);
 /* Tells the host of the items that serve already (struct lb_flow, serves); driver_serves.c. */
 void drive_note_serving(void *arg, const unsigned *outcomes);
+/* Before a plan is carried out: tells the host where its items are served meanwhile
+ * (struct lb_stage, leaves). */
+void drive_note_leaving(struct drive *d, const struct lb_stage *stage);
 /* How this sync executes plans. */
 struct lb_exec_config drive_exec_config(struct drive *d);
 /* Asks whether what the plan takes down may be made again; nothing has been sent yet.  False: who

@@ -55,3 +55,27 @@ void drive_note_serving(void *arg, const unsigned *outcomes)
         }
     }
 }
+
+static bool is_changed(const struct drive *d, const char *key)
+{
+    bool changed = false;
+    for (size_t i = 0; i < d->plan.n_ops; i++) {
+        const struct lb_op *op = &d->plan.ops[i];
+        changed = changed || (op->verb != LB_KEEP && str_set_has(&op->owners, key));
+    }
+    return changed;
+}
+
+void drive_note_leaving(struct drive *d, const struct lb_stage *stage)
+{
+    const struct tt_host *host = d->s.host;
+    for (size_t i = 0; stage->leaves != NULL && TT_HAS(host, result_serves) && i < d->s.n_items;
+         i++) {
+        struct lb_item *item = &d->s.items[i];
+        if (!d->told_leaving[i] && item->in->verb == TT_VERB_ENSURE && lb_item_is_active(item) &&
+            is_changed(d, item->key) && stage->leaves(&d->s, item)) {
+            d->told_leaving[i] = true;
+            host->result_serves(item->in->result);
+        }
+    }
+}

@@ -439,7 +439,7 @@ static void note_serving_first(struct drive *d)
     drive_note_serving(d, outcomes);
 }
 
-static enum turn stage_execute(struct drive *d)
+static enum turn stage_execute(struct drive *d, const struct lb_stage *stage)
 {
     d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
@@ -451,6 +451,7 @@ static enum turn stage_execute(struct drive *d)
     if (d->tidies) {
         note_serving_first(d);
     }
+    drive_note_leaving(d, stage);
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
     drive_debts_book(d, result.outcomes);
     if (rc == ERR_OK) {
@@ -579,7 +580,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     }
     d->view = lb_plan_view(&d->plan);
     d->s.host->report_plan(d->s.host->ctx, d->s.call, d->view);
-    return changes ? stage_execute(d) : TURN_DONE;
+    return changes ? stage_execute(d, stage) : TURN_DONE;
 }
 
 static bool is_needed(const struct drive *d, const struct lb_stage *stage)
@@ -593,6 +594,7 @@ void drive_stage(struct drive *d, const struct lb_stage *stage)
     d->apart = false;
     for (size_t i = 0; i < d->s.n_items; i++) {
         d->s.items[i].full = NULL;
+        d->told_leaving[i] = false;
     }
     lb_findings_stage_begin(&d->s);
     if (!is_needed(d, stage)) {

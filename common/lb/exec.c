@@ -235,7 +235,9 @@ static void slot_begin(struct lb_exec *x, struct slot *s)
     struct lb_op_run *run = &s->work->run;
     run->now_ms = clock_now_ms(x->cfg->clock);
     run->wall_us = clock_wall_us(x->cfg->clock);
-    run->unit = rng_unit(x->cfg->rng);
+    if (s->op->type->step != NULL) { /* a direct operation is not retried: a system call less */
+        run->unit = rng_unit(x->cfg->rng);
+    }
     if (!s->started) {
         s->started = true;
         s->started_ms = run->now_ms;

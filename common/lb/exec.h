@@ -30,7 +30,7 @@ struct lb_op_run {
     struct err *err;          /* set it, then return HTTP_DONE; OK when left alone */
     int64_t now_ms;           /* by the exec's clock, for retry.h */
     int64_t wall_us;
-    double unit; /* randomness for this step, [0,1) */
+    double unit; /* randomness for this step, [0,1); 0 in a direct operation */
 };
 /* Outputs: strings copied; they live as long as the plan. */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value);

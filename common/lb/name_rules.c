@@ -91,10 +91,12 @@ static int check_one(const struct name_fields *f, const struct name_seen *seen, 
 static const char *name_in(struct arena *a, const struct name_field *field, const char *piece)
 {
     const char *equal = strchr(piece, '=');
-    if (field->separator == '=') {
-        piece = equal == NULL ? "" : arena_strndup(a, piece, (size_t)(equal - piece));
+    if (field->separator == '=' && equal != NULL) {
+        piece = arena_strndup(a, piece, (size_t)(equal - piece));
+    } else if (field->separator == '=' && !field->lone) {
+        piece = "";
     }
-    return str_trim_unicode(a, piece);
+    return field->literal ? piece : str_trim_unicode(a, piece);
 }
 
 static int check_field(struct arena *a, const struct name_fields *f, struct name_seen *seen,

@@ -62,12 +62,16 @@ struct name_field {
     char separator;
     const char *word; /* a text that counts beside names ("*"), compared without case; or NULL */
     int kind;         /* the provider's own */
+    /* One name that the provider takes as it is written: blanks around it belong to it, and blanks
+     * alone are a name, too.  Else they are cut off, and blanks alone name nothing. */
+    bool literal;
+    bool lone; /* '=': a piece without '=' is a left side, too */
 };
 /* One name under check, for struct name_fields.also. */
 struct name_seen {
     const struct name_field *field;
     const char *where; /* "annotation KEY" */
-    const char *name;  /* without blanks at its ends; never "" */
+    const char *name;  /* without blanks at its ends, unless literal; never "" */
     enum name_state state;
 };
 struct name_fields {
@@ -85,7 +89,7 @@ struct name_fields {
 /* Checks every field of the table that the Service has.  `previous`: the Service as it was synced
  * before, or NULL.  On a load balancer that trimtab made (mark_rules.h) no text stands that does
  * not follow its rule: it is an edit, whenever it was made.  ERR_INVALID with the first fault, as
- * name_check().  What is blank, or is no pair, names nothing. */
+ * name_check().  A text that is blank (not literal), or no pair (not lone), names nothing. */
 int names_check(struct arena *a, const struct name_fields *f, const struct tt_service *s,
                 const struct tt_service *previous, struct err *err) _warn_unused_;
 

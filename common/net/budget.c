@@ -21,6 +21,8 @@
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
 #define RESERVE_PART   0.25  /* of the bucket, for what a user waits for */
 #define SHORT_PART     0.5
+#define EMPTY_PART     0.1 /* requests come in waves */
+#define MINUTE_MS      60000
 #define MODEST_MS      60000 /* after the first refusal above the documented rate */
 #define MODEST_MOST_MS 1800000
 
@@ -28,8 +30,19 @@
 
 void budget_init(struct budget *b, const struct budget_limit *limit, int64_t now_ms)
 {
-    *b = (struct budget){.limit = limit, .cut_ms = now_ms - CUT_EVERY_MS, .grown_ms = now_ms};
+    *b = (struct budget){.limit = limit,
+                         .cut_ms = now_ms,
+                         .judged_ms = now_ms,
+                         .saved_ms = now_ms,
+                         .grown_ms = now_ms};
     ratelimit_init(&b->bucket, limit->per_second, limit->burst, now_ms);
+}
+
+/* The rate that the cloud documents, for what was sent before. */
+static double documented_at(const struct budget *b, int64_t now_ms)
+{
+    bool lasts = b->limit->sustained > 0 && now_ms - b->saved_ms >= MINUTE_MS;
+    return lasts ? b->limit->sustained : b->limit->per_second;
 }
 
 /* Tokens saved so far stay; what comes from now on comes at the new rate. */
@@ -52,13 +65,16 @@ static void grow(struct budget *b, int64_t now_ms)
         return;
     }
     passed_ms = passed_ms < GROWTH_MOST_MS ? passed_ms : GROWTH_MOST_MS;
-    double documented = b->limit->per_second, rate = b->bucket.per_second;
+    double documented = documented_at(b, now_ms), rate = b->bucket.per_second;
     double grown = rate + documented * GROWTH_PART * (double)passed_ms / 1000.0;
     bool modest = b->modest_ms > 0 && now_ms - b->cut_ms < b->modest_ms;
     bool beyond = b->short_of && !b->limit->fixed && !modest;
     double most = beyond ? documented * MOST_TIMES : documented;
     if (grown > most) {
         grown = most > rate ? most : rate;
+    }
+    if (rate > documented && rate <= b->limit->sustained) {
+        grown = documented; /* tokens are saved again */
     }
     b->grown_ms = now_ms;
     b->short_of = false;
@@ -76,6 +92,8 @@ int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret
 {
     int64_t at = now_ms;
     *ret_again = false;
+    bool saves = ratelimit_tokens(&b->bucket, now_ms) > b->bucket.burst * EMPTY_PART;
+    b->saved_ms = saves ? now_ms : b->saved_ms;
     grow(b, now_ms);
     if (background) {
         at = holds_at(b, 1.0 + b->bucket.burst * RESERVE_PART, now_ms);
@@ -85,6 +103,9 @@ int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret
     if (!*ret_again) {
         at = ratelimit_take(&b->bucket, now_ms);
         at = at < b->closed_until_ms ? b->closed_until_ms : at;
+    }
+    if (!*ret_again && at > b->booked_ms) {
+        b->booked_ms = at;
     }
     if (at > now_ms) {
         b->held++;
@@ -100,15 +121,16 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
     if (closed_ms > 0 && now_ms + closed_ms > b->closed_until_ms) {
         b->closed_until_ms = now_ms + closed_ms;
     }
-    if (now_ms - b->cut_ms < CUT_EVERY_MS) {
+    if (now_ms < b->judged_ms) {
         return;
     }
-    double documented = b->limit->per_second, rate = b->bucket.per_second;
+    double documented = documented_at(b, now_ms), rate = b->bucket.per_second;
     if (rate > documented) {
         b->modest_ms = b->modest_ms == 0 ? MODEST_MS : 2 * b->modest_ms;
         b->modest_ms = b->modest_ms < MODEST_MOST_MS ? b->modest_ms : MODEST_MOST_MS;
     }
     b->cut_ms = now_ms;
+    b->judged_ms = (now_ms > b->booked_ms ? now_ms : b->booked_ms) + CUT_EVERY_MS;
     b->grown_ms = now_ms;
     b->short_of = false;
     set_rate(b, rate > documented ? documented : rate * CUT_TO_PART, now_ms);

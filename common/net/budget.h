@@ -6,8 +6,9 @@
  * limit and adapts:
  *
  *     refused as too many    the rate falls to seven tenths, or from above to the documented one;
- *                            saved tokens are gone; at most once a second, because requests that
- *                            were sent together are refused together
+ *                            saved tokens are gone; not again before what was booked at the former
+ *                            rate has been answered: that is refused with it, and says nothing of
+ *                            the new rate
  *     Retry-After            nothing of this kind is sent before, for ten seconds at most: a caller
  *                            that is asked for more gives up and comes back by itself
  *     used up, not refused   the rate grows by a twentieth of the documented one per second,
@@ -40,6 +41,8 @@ struct budget_limit {
     const char *kind;  /* for people and labels: "ec2 writes"; static */
     double per_second; /* > 0 */
     int burst;         /* tokens of a full bucket; >= 1 */
+    double sustained;  /* of a cloud that counts minutes: the rate once the bucket has been empty
+                          for one, so that its burst counts no more; 0: as per_second */
     bool fixed;        /* set by a flag: it does not grow beyond per_second */
 };
 
@@ -48,6 +51,9 @@ struct budget {
     struct ratelimit bucket; /* its per_second is the rate of the moment */
     int64_t closed_until_ms; /* Retry-After; 0: open */
     int64_t cut_ms;          /* the last time that the rate was cut */
+    int64_t booked_ms;       /* the latest moment for which a token was given */
+    int64_t judged_ms;       /* refusals from then on are of requests that go at the rate of now */
+    int64_t saved_ms;        /* the last time that the bucket was not empty, give or take a tenth */
     int64_t grown_ms;        /* until when growth is accounted for */
     int64_t modest_ms;       /* how long the rate stays at the documented one after cut_ms */
     bool short_of;           /* a token was waited for since grown_ms */

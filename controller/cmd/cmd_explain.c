@@ -119,6 +119,11 @@ static bool explain_unwanted(struct cmd_session *s, struct answer *r, size_t col
                                            : "it gets no load balancer"));
     } else if (svc->deleted_us != 0) {
         lb_explain_answer(&x, "loses", NULL, "is being deleted: its load balancer is taken away.");
+    } else if (scope_is_foreign(&scope, svc) && scope.n_classes == 0) {
+        /* A provider that serves classes explains them itself. */
+        lb_explain_answer(&x, "elsewhere", NULL,
+                          "is served by another controller (loadBalancerClass).");
+        lb_explain_decision(&x, "loadBalancerClass", svc->lb_class, "another controller's");
     } else {
         return false;
     }

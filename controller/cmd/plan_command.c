@@ -294,6 +294,42 @@ static void ask_all(struct asking *x)
     cmd_wait_end(s->wait);
 }
 
+static bool is_changed(const struct tt_plan *plan, const char *key)
+{
+    bool some = false;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        for (uint32_t k = 0; k < op->n_owners; k++) {
+            some = some || (op->verb != TT_OP_KEEP && str_eq(op->owners[k], key));
+        }
+    }
+    return some;
+}
+
+/* A Service with a class of another controller that has nothing here: a sync would not even ask the
+ * provider, and what the provider says of it is beside the point. */
+static const struct tt_plan *with_foreign_named(struct cmd_session *s, const struct tt_plan *in)
+{
+    const struct sync_scope scope = cmd_session_scope(s);
+    const struct tt_plan_service **services =
+        ARENA_ARRAY(s->a, const struct tt_plan_service *, in->n_services + 1);
+    struct tt_plan *out = arena_memdup(s->a, in, sizeof *in);
+    for (uint32_t i = 0; i < in->n_services; i++) {
+        const struct tt_service *svc = cmd_session_service(s, in->services[i]->key);
+        services[i] = in->services[i];
+        if (svc != NULL && svc->deleted_us == 0 && scope_is_foreign(&scope, svc) &&
+            !is_changed(in, services[i]->key)) {
+            struct tt_plan_service *named = arena_memdup(s->a, services[i], sizeof *named);
+            named->code = TT_IMPLEMENTED_ELSEWHERE;
+            named->message = arena_printf(s->a, "its loadBalancerClass %s is another controller's",
+                                          svc->lb_class);
+            services[i] = named;
+        }
+    }
+    out->services = services;
+    return out;
+}
+
 static int plan_all(struct cmd_session *s)
 {
     struct asking x = {
@@ -307,7 +343,8 @@ static int plan_all(struct cmd_session *s)
     for (size_t i = 0; i < s->n_plans + x.n_extra; i++) {
         all[i] = i < s->n_plans ? s->plans[i] : x.extra[i - s->n_plans];
     }
-    const struct tt_plan *plan = plan_join(s->a, all, s->n_plans + x.n_extra);
+    const struct tt_plan *plan =
+        with_foreign_named(s, plan_join(s->a, all, s->n_plans + x.n_extra));
     bool changes = false;
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         changes |= plan->operations[i]->verb != TT_OP_KEEP;

@@ -334,11 +334,17 @@ struct tt_result *host_call_result(struct host_call *c, uint32_t i)
     return &c->results[i];
 }
 
+/* Goes round from the one found last: reports come in the order of the Services, thousands of them
+ * in a call of hundreds. */
 struct tt_result *host_call_find(struct host_call *c, const char *key)
 {
+    uint32_t begin = c->found;
+
     for (uint32_t i = 0; i < c->n_results; i++) {
-        if (strcmp(c->results[i].key, key) == 0) {
-            return &c->results[i];
+        uint32_t at = begin + i < c->n_results ? begin + i : begin + i - c->n_results;
+        if (strcmp(c->results[at].key, key) == 0) {
+            c->found = at;
+            return &c->results[at];
         }
     }
     return NULL;

@@ -57,6 +57,7 @@ struct host_call {
     struct host_snapshot *slices _guarded_by_(lock);
     struct tt_result *results;
     uint32_t n_results;
+    uint32_t found _guarded_by_(lock); /* where host_call_find() begins */
     struct guard_mark mark; /* of the thread that makes the call; function NULL: it was not made */
 };
 
@@ -104,6 +105,6 @@ bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX]);
 void host_log_fault(struct tt_host_ctx *h, const char *what);
 
 /* The call's result for a key; NULL when the Service is not in the call. */
-struct tt_result *host_call_find(struct host_call *c, const char *key);
+struct tt_result *host_call_find(struct host_call *c, const char *key) _requires_(c->lock);
 
 #endif

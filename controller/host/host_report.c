@@ -213,13 +213,15 @@ static void note_finding(struct tt_result *r, const struct tt_finding *f) _requi
     }
 }
 
-/* Keeps the findings of a plan about one Service.  Of several plans of a call the last one counts,
+/* Keeps the findings of a plan about its Services.  Of several plans of a call the last one counts,
  * but for findings. */
-static void note_service(struct tt_result *r, const struct tt_plan *plan) _requires_(r->call->lock)
+static void note_services(struct host_call *c, const struct tt_plan *plan)
 {
+    mutex_lock(&c->lock);
     for (uint32_t i = 0; i < plan->n_services; i++) {
         const struct tt_plan_service *s = plan->services[i];
-        if (!str_eq(s->key, r->key) || !TT_HAS(s, serves_nobody)) {
+        struct tt_result *r = host_call_find(c, str_nonnull(s->key));
+        if (r == NULL || !TT_HAS(s, serves_nobody)) {
             continue;
         }
         r->has_plan = true;
@@ -228,6 +230,7 @@ static void note_service(struct tt_result *r, const struct tt_plan *plan) _requi
             note_finding(r, s->findings[k]);
         }
     }
+    mutex_unlock(&c->lock);
 }
 
 /* No one was shown what is going to be done, so it is not done: the call's Services fail, and
@@ -269,15 +272,13 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
     }
     struct host_call *c = host_call_of(call);
     struct map *counts = counts_of(plan);
+    note_services(c, plan);
     for (uint32_t i = 0; i < c->n_results; i++) {
         struct tt_result *r = &c->results[i];
         const struct plan_counts *found = map_get(counts, r->key);
         struct plan_counts n = found == NULL ? (struct plan_counts){0} : *found;
         unsigned changes = n.create + n.change + n.delete;
         count_plan(h, changes > 0);
-        mutex_lock(&r->call->lock);
-        note_service(r, plan);
-        mutex_unlock(&r->call->lock);
         if (changes == 0) {
             continue;
         }

@@ -48,7 +48,8 @@ struct metrics {
     struct map *families _guarded_by_(lock);
     /* Families by where their names are, because callers name them by constants. */
     struct family *recent[RECENT] _guarded_by_(lock);
-    size_t n_series _guarded_by_(lock); /* of all families */
+    size_t n_series _guarded_by_(lock);    /* of all families */
+    struct str_buf key _guarded_by_(lock); /* of the series that is looked for */
     /* Collectors run outside both locks; `running` counts them, and removing one waits. */
     struct mutex collectors_lock;
     struct cond collectors_idle;
@@ -109,6 +110,7 @@ void metrics_free(struct metrics *m)
     }
     mutex_lock(&m->lock);
     map_free(m->families);
+    str_buf_done(&m->key);
     mutex_unlock(&m->lock);
     mutex_done(&m->lock);
     mutex_done(&m->collectors_lock);
@@ -129,12 +131,9 @@ static const char *label_value(const struct tt_kv *labels, size_t n, const char 
 /* One that can be printed: not too long, valid UTF-8, without the separator. */
 static const char *clean_value(const char *value, char out[VALUE_MAX + 1])
 {
-    size_t n = 0;
+    size_t n = strnlen(value, VALUE_MAX + 1);
 
-    while (n <= VALUE_MAX && value[n] != '\0') {
-        n++;
-    }
-    if (n <= VALUE_MAX && strchr(value, LABEL_SEPARATOR) == NULL && str_is_utf8(value, n)) {
+    if (n <= VALUE_MAX && memchr(value, LABEL_SEPARATOR, n) == NULL && str_is_utf8(value, n)) {
         return value;
     }
     n = n > VALUE_MAX ? VALUE_MAX : n;
@@ -188,19 +187,21 @@ static struct series *series_new(const struct tt_metric *def, const char *key)
 }
 
 /* The series, or NULL when it is not there (and `make` is false or the family is full). */
-static struct series *series_get(struct family *f, const struct tt_kv *labels, size_t n, bool make)
+static struct series *series_get(struct metrics *m, struct family *f, const struct tt_kv *labels,
+                                 size_t n, bool make) _requires_(m->lock)
 {
-    _cleanup_(str_buf_done) struct str_buf key = STR_BUF_INIT;
     char clean[VALUE_MAX + 1];
 
+    str_buf_reset(&m->key);
     for (uint32_t i = 0; i < f->def->n_labels; i++) {
-        str_append(&key, clean_value(label_value(labels, n, f->def->labels[i]), clean));
-        str_append_c(&key, LABEL_SEPARATOR);
+        str_append(&m->key, clean_value(label_value(labels, n, f->def->labels[i]), clean));
+        str_append_c(&m->key, LABEL_SEPARATOR);
     }
-    struct series *s = map_get(f->series, str_buf_text(&key));
+    const char *key = str_buf_text(&m->key);
+    struct series *s = map_get(f->series, key);
     if (s == NULL && make && map_size(f->series) < SERIES_MAX) {
-        s = series_new(f->def, str_buf_text(&key));
-        map_set(f->series, str_buf_text(&key), s);
+        s = series_new(f->def, key);
+        map_set(f->series, key, s);
     }
     return s;
 }
@@ -213,11 +214,11 @@ static struct series *series_make(struct metrics *m, struct family *f, const str
         return NULL;
     }
     size_t had = map_size(f->series);
-    struct series *s = series_get(f, labels, n, m->n_series < ALL_SERIES_MAX);
+    struct series *s = series_get(m, f, labels, n, m->n_series < ALL_SERIES_MAX);
     m->n_series += map_size(f->series) - had;
     if (s == NULL) {
         struct family *lost = map_get(m->families, METRIC_SERIES_LOST);
-        struct series *count = lost == NULL ? NULL : series_get(lost, NULL, 0, true);
+        struct series *count = lost == NULL ? NULL : series_get(m, lost, NULL, 0, true);
         if (count != NULL) {
             count->value++;
         }
@@ -351,7 +352,7 @@ double metrics_value(struct metrics *m, const char *name, const struct tt_kv *la
 {
     mutex_lock(&m->lock);
     struct family *f = map_get(m->families, name);
-    struct series *s = f == NULL || f->def == NULL ? NULL : series_get(f, labels, n, false);
+    struct series *s = f == NULL || f->def == NULL ? NULL : series_get(m, f, labels, n, false);
     double v = 0;
     if (s != NULL) {
         v = f->def->type == TT_METRIC_HISTOGRAM ? (double)s->count : s->value;
@@ -457,7 +458,7 @@ struct metrics_family metrics_copy(struct metrics *m, struct arena *a, const cha
     struct family *f = map_get(m->families, name);
     assert(f != NULL && f->def != NULL);
     if (f->def->n_labels == 0) {
-        (void)series_get(f, NULL, 0, true);
+        (void)series_get(m, f, NULL, 0, true);
     }
     struct copier c = {.a = a, .def = f->def};
     c.series = ARENA_ARRAY(a, struct metrics_series, map_size(f->series));

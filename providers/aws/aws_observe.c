@@ -76,14 +76,17 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
 
 /* Resources that AWS does not show yet can be neither deleted nor dropped: a Service that goes
  * comes back, when its balancer or, while that could not be made, something else was made a moment
- * ago. */
+ * ago, and when AWS did not answer whether it has made something. */
 static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
     int64_t now_ms = y->scope->started_ms;
     int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
     bool made = made_ms > 0 && made_ms >= now_ms - AWS_SHOWN_AFTER_MS;
     bool changed = it->wrote_ms > 0 && it->wrote_ms > now_ms - AWS_SETTLES_MS;
-    if (it->want || it->seen.nlb != NULL || it->seen.classic != NULL || (!made && !changed)) {
+    int64_t unsure_ms = aws_memory_unsure_ms(y->p->memory, it->service->in->uid);
+    bool unsure = unsure_ms > 0 && unsure_ms > now_ms - AWS_SETTLES_MS;
+    bool seen = it->seen.nlb != NULL || it->seen.classic != NULL;
+    if (it->want || (seen ? !unsure : !made && !changed)) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_IN_PROGRESS,

@@ -317,10 +317,28 @@ static struct str_set tagged_ids(const struct aws_sync *y, const struct aws_grou
     return str_set_make(y->s->a, ids, n_ids);
 }
 
+/* Rules that lists do not show yet count; those that they still show do not (aws_written.h). */
+static void correct_rules(const struct aws_sync *y, const struct aws_group **groups, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct aws_group *shown = groups[i];
+        struct aws_rules rules = aws_written_correct(y->p->written, y->s->a, shown->id,
+                                                     &shown->rules, clock_now_ms(y->s->clock));
+        if (rules.items != shown->rules.items) {
+            struct aws_group *is = ARENA_NEW(y->s->a, struct aws_group);
+            *is = *shown;
+            is->rules = rules;
+            groups[i] = is;
+        }
+    }
+}
+
 static void take_groups(struct aws_sync *y, struct aws_item *it, const struct aws_doc *const *docs,
                         size_t n)
 {
-    it->around.groups = list_groups(y->s->a, docs, n, &it->around.n_groups);
+    const struct aws_group **groups = list_groups(y->s->a, docs, n, &it->around.n_groups);
+    correct_rules(y, groups, it->around.n_groups);
+    it->around.groups = groups;
     it->around.tagged = tagged_ids(y, it->around.groups, it->around.n_groups);
 }
 

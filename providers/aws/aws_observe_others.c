@@ -7,6 +7,8 @@
  * carried out yet.  Balancers are listed only where a rule may be taken away from nodes and nothing
  * else says that the group is shared (4.11, FIX). */
 #include "common/base/str.h"
+#include "common/cloud/inventory.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/plan/aws_groups_plan.h"
@@ -86,6 +88,45 @@ static bool hands_node_port_on(struct aws_sync *y, const struct aws_item *it,
         }
     }
     return false;
+}
+
+/* The balancer that a rule's description names, if it is one of ours; NULL: it names none. */
+static const char *balancer_of(const struct aws_rule *r)
+{
+    const char *text = str_nonnull(r->description);
+    const char *name = str_has_prefix(text, AWS_RULE_CLIENT)   ? text + strlen(AWS_RULE_CLIENT)
+                       : str_has_prefix(text, AWS_RULE_HEALTH) ? text + strlen(AWS_RULE_HEALTH)
+                                                               : "";
+    return inventory_is_lb_name(name, strlen(name)) ? name : NULL;
+}
+
+/* Rules of a balancer that no Service has: what a process left that ended before EC2 showed
+ * them. */
+static bool has_left_rules(const struct aws_sync *y, const struct aws_item *it,
+                           const struct tt_service *const *all, uint32_t n)
+{
+    struct arena *a = y->s->a;
+    struct str_set named = {0};
+    for (size_t i = 0; i < it->around.n_groups; i++) {
+        const struct aws_group *g = it->around.groups[i];
+        bool owned = g->rules.n > 0 && aws_tags_are_owned(&y->p->naming, &g->tags);
+        const char **items = ARENA_ARRAY(a, const char *, owned ? g->rules.n : 0);
+        size_t n_items = 0;
+        for (size_t k = 0; owned && k < g->rules.n; k++) {
+            const char *name = balancer_of(&g->rules.items[k]);
+            if (name != NULL && !str_eq(name, it->service->lb_name)) {
+                items[n_items++] = name;
+            }
+        }
+        struct str_set here = str_set_make(a, items, n_items);
+        named = str_set_union(a, &named, &here);
+    }
+    const char **names = ARENA_ARRAY(a, const char *, named.n > 0 ? n : 0);
+    for (uint32_t i = 0; named.n > 0 && i < n; i++) {
+        names[i] = svc_default_lb_name(a, all[i]->uid);
+    }
+    const struct str_set known = str_set_make(a, names, named.n > 0 ? n : 0);
+    return str_set_minus(a, &named, &known).n > 0;
 }
 
 /* Ids of groups. */
@@ -426,7 +467,9 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     uint32_t n = 0;
     y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
     struct others o = {.y = y, .it = it};
-    o.rules = shares_health_port(y, it) || hands_node_port_on(y, it, all, n);
+    bool rights = !it->want || y->p->repair_adopted || lb_puts_right(it->item->in);
+    o.rules = shares_health_port(y, it) || hands_node_port_on(y, it, all, n) ||
+              (rights && has_left_rules(y, it, all, n));
     o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
     o.own_names = xcalloc(2 * (size_t)n + 1, sizeof(*o.own_names));
     /* Not for around.places: a balancer that keeps its subnets is planned without those

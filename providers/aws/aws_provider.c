@@ -24,6 +24,7 @@ static void close_provider(void *provider)
     }
     aws_memory_free(p->memory);
     aws_stakes_free(p->stakes);
+    aws_written_free(p->written);
     if (p->cloud != NULL) {
         aws_cloud_free(p->cloud);
     }
@@ -53,6 +54,7 @@ static void make_parts(struct aws_provider *p, const struct tt_open_args *args)
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
     p->stakes = aws_stakes_new();
+    p->written = aws_written_new();
     p->memory = aws_memory_new();
 }
 

@@ -13,6 +13,7 @@
 #include "providers/aws/auth/aws_imds.h"
 #include "providers/aws/cloud/aws_cloud.h"
 #include "providers/aws/cloud/aws_stakes.h"
+#include "providers/aws/cloud/aws_written.h"
 #include "providers/aws/model/aws_config.h"
 
 #include <trimtab/provider.h>
@@ -35,10 +36,11 @@ struct aws_provider {
     struct http_pool *http;
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
-    struct aws_stakes *stakes; /* rules of security groups that syncs need or take away (7.5) */
-    struct aws_memory *memory; /* what earlier calls of this process found out (aws_memory.h) */
-    bool repair_adopted;       /* --repair-adopted */
-    bool offline;              /* plan --state: what was put in is the cloud, nothing is asked */
+    struct aws_stakes *stakes;   /* rules of security groups that syncs need or take away (7.5) */
+    struct aws_written *written; /* those that lists may not show yet */
+    struct aws_memory *memory;   /* what earlier calls of this process found out (aws_memory.h) */
+    bool repair_adopted;         /* --repair-adopted */
+    bool offline;                /* plan --state: what was put in is the cloud, nothing is asked */
 };
 
 /* The descriptor of the provider, for the table of built-in ones and for tests. */

@@ -16,8 +16,6 @@
 #define AWS_GROUP_POLL_MS  5000   /* a group that is still in use (7.4) */
 #define AWS_SHOWN_AFTER_MS 60000  /* AWS has shown a new group or balancer by then */
 #define AWS_SHOWN_POLL_MS  2000
-/* So long AWS may show what was before a change, at most. */
-#define AWS_SETTLES_MS 10000
 
 /* Outlives the driver's arenas; on the stack of the call. */
 struct aws_scope {

@@ -14,6 +14,7 @@
 #include "providers/aws/api/aws_permissions.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
+#include "providers/aws/plan/aws_groups_plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -234,6 +235,58 @@ static bool begin_rules(struct write_run *w)
     return w->rule > 0;
 }
 
+static const char *pair_of(const struct write_run *w, const char *name)
+{
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        if (str_eq(w->pairs[i].name, name)) {
+            return w->pairs[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* ---- what lists may not show yet ------------------------------------------------------------- */
+
+/* Rules that were added or taken away: all that were sent, or the one that was under way. */
+static void note_rules(struct lb_op_run *run, const struct write_run *w,
+                       const struct aws_write *write)
+{
+    const struct aws_scope *x = run->provider;
+    const char *group = pair_of(w, "GroupId");
+    bool added = str_eq(write->action, "AuthorizeSecurityGroupIngress");
+    if (group == NULL || (!added && !str_eq(write->action, "RevokeSecurityGroupIngress"))) {
+        return;
+    }
+    for (size_t i = 0; i < write->rules.n; i++) {
+        if (w->rule == 0 || i == w->n_rules - w->rule) {
+            aws_written_note(x->p->written, group, &write->rules.items[i], added, run->now_ms);
+        }
+    }
+    const char *source = pair_of(w, "IpPermissions.1.Groups.1.GroupId");
+    if (write->rules.n == 0 && source != NULL) { /* it was not known when this was planned */
+        const struct aws_rule main = {.protocol = AWS_ALL_TRAFFIC,
+                                      .from = AWS_NO_PORT,
+                                      .to = AWS_NO_PORT,
+                                      .peer = AWS_PEER_GROUP,
+                                      .source = source,
+                                      .user = "",
+                                      .description = ""};
+        aws_written_note(x->p->written, group, &main, added, run->now_ms);
+    }
+}
+
+/* Without an answer it may have been carried out: a Service that goes may not see it yet. */
+static void note_unsure(struct lb_op_run *run, const struct aws_write *write)
+{
+    const struct aws_scope *x = run->provider;
+    bool unanswered = run->err->http_status == 0 || run->err->http_status >= 500;
+    bool adds = str_has_prefix(write->action, "Create") ||
+                str_eq(write->action, "AuthorizeSecurityGroupIngress");
+    if (unanswered && adds) {
+        aws_memory_unsure(x->p->memory, x->uid, run->now_ms);
+    }
+}
+
 /* ---- the operation --------------------------------------------------------------------------- */
 
 static bool drop_item(struct aws_call *call, const struct aws_node *item, struct err *err)
@@ -262,16 +315,6 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
         return HTTP_DONE;
     }
     return aws_call_step(&w->call, run->req, NULL, run->now_ms, run->wall_us, run->unit, run->err);
-}
-
-static const char *pair_of(const struct write_run *w, const char *name)
-{
-    for (size_t i = 0; i < w->n_pairs; i++) {
-        if (str_eq(w->pairs[i].name, name)) {
-            return w->pairs[i].value;
-        }
-    }
-    return NULL;
 }
 
 /* EC2 answers below the root, the balancers' APIs below "<Action>Result". */
@@ -350,10 +393,14 @@ static enum http_next answered(struct lb_op_run *run, struct write_run *w,
 {
     remember(run, w);
     if (run->err->code == ERR_OK) {
+        note_rules(run, w, write);
         take_outputs(run, w);
         return next_single(w) || next_rule(w) ? send_rest(run, w) : HTTP_DONE;
     }
     if (is_there(write, run->err)) {
+        if (w->rule > 0 || write->rules.n <= 1) {
+            note_rules(run, w, write);
+        }
         w->found = w->found || w->rule > 0;
         if (w->rule == 0 ? begin_rules(w) : next_rule(w)) {
             return send_rest(run, w);
@@ -361,6 +408,7 @@ static enum http_next answered(struct lb_op_run *run, struct write_run *w,
         err_clear(run->err);
         return HTTP_DONE;
     }
+    note_unsure(run, write);
     if (is_refusal_of_members(write, run->err)) {
         if (go_on_without(run, w)) {
             return send_rest(run, w);

@@ -73,6 +73,9 @@ bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
     if (!azure_item_is_carried_out(it) || !it->want || it->service->disable_nsg_rule) {
         return false;
     }
+    if (y->interim) {
+        return azure_renews(it) && it->interim_serves;
+    }
     bool needed = false;
     for (size_t i = 0; i < y->lbs.n && !needed; i++) {
         struct json_object *lb = y->lbs.items[i];
@@ -89,6 +92,32 @@ bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
     return needed;
 }
 
+/* Does any rule of the Service send packets with the frontend's address? */
+static bool stands_floating(struct azure_sync *y, const struct azure_service *s)
+{
+    bool floats = false;
+    for (size_t i = 0; i < y->lbs.n && !floats; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        struct azure_elements rules =
+            azure_lb_named(y->s->a, azure_sync_index(y, lb), lb, AZURE_LB_RULES, s);
+        for (size_t k = 0; k < rules.n && !floats; k++) {
+            floats = azure_has_prefix(azure_doc_name(rules.items[k]), s->base) &&
+                     azure_prop_bool(rules.items[k], "enableFloatingIP", false);
+        }
+    }
+    return floats;
+}
+
+const struct azure_service *azure_admit_service(struct azure_sync *y, const struct azure_item *it)
+{
+    if (!y->interim || !it->service->disable_floating_ip || !stands_floating(y, it->service)) {
+        return it->service;
+    }
+    struct azure_service *as_it_stands = arena_memdup(y->s->a, it->service, sizeof(*it->service));
+    as_it_stands->disable_floating_ip = false;
+    return as_it_stands;
+}
+
 bool azure_admit_any(struct azure_sync *y)
 {
     bool any = false;
@@ -101,7 +130,12 @@ bool azure_admit_any(struct azure_sync *y)
 struct azure_texts azure_admit_addresses(struct azure_sync *y, const struct azure_item *it,
                                          bool *ret_unknown)
 {
-    struct azure_texts now = azure_addresses_of(y, it->service);
+    struct azure_texts now;
+    if (y->interim) {
+        *ret_unknown = !azure_interim_addresses(y, it, &now) || *ret_unknown;
+        return now;
+    }
+    now = azure_addresses_of(y, it->service);
     const char **items = ARENA_ARRAY(y->s->a, const char *, now.n + AZURE_FAMILIES);
     struct azure_texts all = {.items = items};
     for (size_t i = 0; it->service->internal && i < now.n; i++) {

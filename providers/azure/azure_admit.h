@@ -18,6 +18,9 @@
 bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it);
 /* The same for any of the batch. */
 bool azure_admit_any(struct azure_sync *y);
+/* The Service as it has to be let in: as it asks to be, but at interim addresses with floating IP
+ * while its rules have it. */
+const struct azure_service *azure_admit_service(struct azure_sync *y, const struct azure_item *it);
 /* The addresses that its frontends will have; `*ret_unknown`: Azure has yet to give one. */
 struct azure_texts azure_admit_addresses(struct azure_sync *y, const struct azure_item *it,
                                          bool *ret_unknown);

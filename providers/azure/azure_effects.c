@@ -18,6 +18,19 @@ static const char *renewed(const struct azure_item *it)
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         full = full || (it->interim[f] != NULL && it->interim[f][0] == '\0');
     }
+    if (it->interim_serves && !it->interim_beside) {
+        return "Traffic is interrupted until the status shows an interim address, and again until "
+               "it shows the new one: Azure changes no IP tags, so the public IP is made anew, and "
+               "it takes no second frontend for the same ports here.";
+    }
+    if (it->interim_serves) {
+        return str_is_empty(it->service->dns_label)
+                   ? "Azure changes no IP tags, so the public IP is made anew; an interim address, "
+                     "which the status shows meanwhile, serves until the new one does."
+                   : "Azure changes no IP tags, so the public IP is made anew; an interim address, "
+                     "which the status shows meanwhile, serves until the new one does. The DNS "
+                     "label is interrupted until the new public IP has it.";
+    }
     return full ? "Traffic is interrupted until the load balancer has the new address: Azure "
                   "changes no IP tags, so the public IP is made anew. If Azure refuses the tags, "
                   "the former ones come back, with another address."

@@ -111,26 +111,32 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
+                          const struct azure_texts *ips)
+{
+    struct arena *a = y->s->a;
+    const struct azure_access *access = azure_access_read(a, it->service);
+    struct tt_ingress *ingress =
+        ARENA_ARRAY(a, struct tt_ingress, ips->n + access->additional.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < ips->n; i++) {
+        ingress[n++].ip = ips->items[i];
+    }
+    for (size_t i = 0; i < access->additional.n; i++) {
+        ingress[n++].ip = access->additional.items[i];
+    }
+    y->s->host->result_ingress(it->item->in->result, ingress, (uint32_t)n);
+}
+
 /* The addresses by which the Service is reached, on the side where it is now. */
 static void serves(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = azure_sync_of(s);
     struct azure_item *it = &y->items[item - s->items];
-    if (it->left || !it->want) {
-        return;
+    if (!it->left && it->want) {
+        struct azure_texts ips = azure_addresses_of(y, it->service);
+        azure_tell_addresses(y, it, &ips);
     }
-    struct azure_texts ips = azure_addresses_of(y, it->service);
-    const struct azure_access *access = azure_access_read(s->a, it->service);
-    struct tt_ingress *ingress =
-        ARENA_ARRAY(s->a, struct tt_ingress, ips.n + access->additional.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < ips.n; i++) {
-        ingress[n++].ip = ips.items[i];
-    }
-    for (size_t i = 0; i < access->additional.n; i++) {
-        ingress[n++].ip = access->additional.items[i];
-    }
-    s->host->result_ingress(item->in->result, ingress, (uint32_t)n);
 }
 
 static void status(struct lb_sync *s, struct lb_item *item)
@@ -204,7 +210,8 @@ static const struct lb_stage stages[] = {
     {"withdraw", NULL, azure_observe_withdraw, azure_plan_withdraw},
     {"clean", NULL, azure_observe_clean, azure_plan_clean},
     {"addresses", NULL, azure_observe_addresses, azure_plan_addresses},
-    {"renew", NULL, azure_observe_renew, azure_plan_renew},
+    {"interim", NULL, azure_observe_interim, azure_plan_interim},
+    {"renew", NULL, azure_observe_renew, azure_plan_renew, .leaves = azure_leaves_for_interim},
     {"unlink", NULL, azure_observe_unlink, azure_plan_unlink},
     {"admit", NULL, azure_observe_admit, azure_plan_admit},
     {"leave", NULL, azure_observe_leave, azure_plan_leave},
@@ -213,7 +220,7 @@ static const struct lb_stage stages[] = {
     {"members", NULL, azure_observe_members, plan_members},
     {"security", NULL, azure_observe_security, azure_plan_security},
     {"links", NULL, azure_observe_links, azure_plan_links},
-    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},
+    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy, .tidies = true},
     {"close", NULL, azure_observe_close, azure_plan_close, .tidies = true},
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };

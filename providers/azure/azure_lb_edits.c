@@ -6,6 +6,7 @@
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_lb_diff.h"
 #include "providers/azure/lb/azure_lb_handover_rules.h"
+#include "providers/azure/lb/azure_lb_interim_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
@@ -212,67 +213,94 @@ static void drop_frontend(struct json_object *lb, const char *frontend)
     }
 }
 
-bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
+struct visit {
+    struct azure_lb_edits *b;
+    struct azure_item *it;
+    const char *pip;
+    const char *by;
+    bool all; /* detaching: no frontend has stayed */
+    void (*each)(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend);
+};
+
+/* Every frontend with the public IP. */
+static void visit_with(struct visit *v)
 {
-    bool all = true;
-    struct azure_sync *y = b->y;
+    struct azure_sync *y = v->b->y;
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
-        struct azure_elements with = azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, pip);
+        struct azure_elements with =
+            azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, v->pip);
         for (size_t k = 0; k < with.n; k++) {
-            struct json_object *o = with.items[k];
-            const char *id = azure_doc_id(o);
-            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip)) {
-                continue;
+            if (azure_id_eq(azure_ref(with.items[k], "publicIPAddress"), v->pip)) {
+                v->each(v, &v->b->items[edit_of(v->b, azure_doc_name(lb))], with.items[k]);
             }
-            if (azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
-                all = false;
-                continue;
-            }
-            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
-            drop_frontend(doc_of(b, e), id);
-            e->index = azure_lb_index_new(y->s->a, e->doc);
-            azure_owners_add(y->s->a, &e->owners, it->item->key);
-            e->changed = e->frontends_changed = true;
         }
     }
-    return all;
 }
 
-/* The frontend of that name gets another public IP; NULL: it goes, with its rules. */
-static void put_on(struct azure_lb_edits *b, struct azure_lb_edit *e, struct json_object *frontend,
-                   const char *by)
+static void note_edit(struct visit *v, struct azure_lb_edit *e)
 {
-    struct json_object *doc = doc_of(b, e);
-    if (by == NULL) {
-        drop_frontend(doc, azure_doc_id(frontend));
-        e->index = azure_lb_index_new(b->y->s->a, doc);
+    struct arena *a = v->b->y->s->a;
+    e->index = azure_lb_index_new(a, e->doc);
+    azure_owners_add(a, &e->owners, v->it->item->key);
+    e->changed = e->frontends_changed = true;
+}
+
+static void detach(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
+{
+    const char *id = azure_doc_id(frontend);
+    if (azure_frontend_in_use(v->b->y->s->a, v->it->service, id, e->was) != NULL) {
+        v->all = false;
         return;
     }
-    struct json_object *frontends = azure_array(doc, "frontendIPConfigurations");
-    struct json_object *props = azure_props_make(azure_find(frontends, azure_doc_name(frontend)));
-    json_object_object_del(props, "publicIPAddress");
-    json_add(props, "publicIPAddress", azure_ref_new(by));
+    drop_frontend(doc_of(v->b, e), id);
+    note_edit(v, e);
+}
+
+bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
+{
+    struct visit v = {.b = b, .it = it, .pip = pip, .all = true, .each = detach};
+    visit_with(&v);
+    return v.all;
+}
+
+static void add_interim(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
+{
+    struct json_object *doc = doc_of(v->b, e);
+    if (azure_lb_interim_add(v->b->y->s->a, e->index, doc, frontend, azure_id_last(v->by), v->by)) {
+        note_edit(v, e);
+    }
+}
+
+void azure_lb_edits_add_interim(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
+                                const char *by)
+{
+    struct visit v = {.b = b, .it = it, .pip = pip, .by = by, .each = add_interim};
+    visit_with(&v);
+}
+
+/* The frontend gets another public IP; NULL: it goes, with its rules. */
+static void put_on(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
+{
+    struct json_object *doc = doc_of(v->b, e);
+    if (v->by == NULL) {
+        drop_frontend(doc, azure_doc_id(frontend));
+    } else {
+        struct json_object *frontends = azure_array(doc, "frontendIPConfigurations");
+        struct json_object *props =
+            azure_props_make(azure_find(frontends, azure_doc_name(frontend)));
+        json_object_object_del(props, "publicIPAddress");
+        json_add(props, "publicIPAddress", azure_ref_new(v->by));
+    }
+    note_edit(v, e);
+    e->until_pip = v->it->interim_serves ? NULL : v->pip;
 }
 
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by)
 {
-    struct azure_sync *y = b->y;
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        struct json_object *lb = y->lbs.items[i];
-        struct azure_elements with = azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, pip);
-        for (size_t k = 0; k < with.n; k++) {
-            if (!azure_id_eq(azure_ref(with.items[k], "publicIPAddress"), pip)) {
-                continue;
-            }
-            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
-            put_on(b, e, with.items[k], by);
-            azure_owners_add(y->s->a, &e->owners, it->item->key);
-            e->changed = e->frontends_changed = true;
-            e->until_pip = pip;
-        }
-    }
+    struct visit v = {.b = b, .it = it, .pip = pip, .by = by, .each = put_on};
+    visit_with(&v);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */

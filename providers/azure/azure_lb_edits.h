@@ -65,8 +65,12 @@ bool azure_lb_edits_break(struct azure_lb_edits *b);
 /* Takes the frontends with that public IP off their balancers, where no other Service uses
  * them (8.9).  False: one does, so that one of them stays. */
 bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* Puts the interim public IP `by` on a frontend of its own beside each of those with `pip`. */
+void azure_lb_edits_add_interim(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
+                                const char *by);
 /* Puts the frontends with that public IP on another one, `by`, until it is recreated; all else of
- * them stays.  NULL: takes them off, and leaves the balancer there. */
+ * them stays.  NULL: takes them off, and leaves the balancer there; they are not put back where an
+ * interim frontend serves. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
 /* Empty leftovers are deleted; operations are appended level by level. */

@@ -37,8 +37,9 @@ struct azure_pips azure_pip_edits_of(struct arena *a, const struct azure_pip_edi
     return azure_pips_of_family(a, &mine, f);
 }
 
-void azure_pip_edits_put(struct azure_pip_edits *e, const char *id, struct json_object *was,
-                         struct json_object *doc, const char *why, const char *key)
+struct azure_pip_edit *azure_pip_edits_put(struct azure_pip_edits *e, const char *id,
+                                           struct json_object *was, struct json_object *doc,
+                                           const char *why, const char *key)
 {
     struct arena *a = e->y->s->a;
     const char *lower = str_lower(a, id);
@@ -52,6 +53,7 @@ void azure_pip_edits_put(struct azure_pip_edits *e, const char *id, struct json_
     edit->why = why;
     azure_owners_add(a, &edit->owners, key);
     azure_pip_index_put(e->now, id, doc);
+    return edit;
 }
 
 static void diff_of(struct lb_diff *d, const struct azure_pip_edit *edit)
@@ -121,7 +123,7 @@ void azure_pip_edits_emit(struct azure_pip_edits *e, struct lb_plan *plan)
             .shared = e->items[i].owners.n > 1,
             .beside = i > 0, /* the first begins a wave: what it needs is done */
             .tolerate = e->items[i].doc == NULL && !anew ? LB_TOLERATE_IN_USE : 0,
-            .undo = anew ? undo_of(y, &e->items[i]) : NULL,
+            .undo = anew && !e->items[i].spared ? undo_of(y, &e->items[i]) : NULL,
         };
         (void)azure_emit(y, plan, &op);
     }

@@ -19,6 +19,7 @@ struct azure_pip_edit {
     struct json_object *doc; /* NULL: to be deleted */
     const char *why;
     struct azure_owners owners;
+    bool spared; /* another one serves: it is not put back */
 };
 struct azure_pip_edits {
     struct azure_sync *y;
@@ -36,8 +37,9 @@ struct azure_pips azure_pip_edits_now(const struct azure_pip_edits *e);
 struct azure_pips azure_pip_edits_of(struct arena *a, const struct azure_pip_edits *e,
                                      const struct azure_service *s, enum azure_family f);
 /* The public IP is edited once more, or for the first time.  `doc` NULL: it is deleted. */
-void azure_pip_edits_put(struct azure_pip_edits *e, const char *id, struct json_object *was,
-                         struct json_object *doc, const char *why, const char *key);
+struct azure_pip_edit *azure_pip_edits_put(struct azure_pip_edits *e, const char *id,
+                                           struct json_object *was, struct json_object *doc,
+                                           const char *why, const char *key);
 /* Side by side, 16 at a time. */
 void azure_pip_edits_emit(struct azure_pip_edits *e, struct lb_plan *plan);
 

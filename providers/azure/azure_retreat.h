@@ -17,8 +17,5 @@ bool azure_retreats(const struct lb_sync *s, const struct lb_item *item);
 
 /* The addresses that this process gave the Service, and that its status may not show yet. */
 struct azure_texts azure_assigned(struct azure_sync *y, const char *key);
-/* The Service that a load balancing rule was made for, as far as the rule tells: its port, its node
- * port, and whether traffic arrives at the nodes. */
-const struct azure_service *azure_service_of_rule(struct azure_sync *y, struct json_object *rule);
 
 #endif

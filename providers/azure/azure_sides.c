@@ -28,6 +28,29 @@ bool azure_sides_stands(struct azure_sync *y, const struct azure_service *s)
     return false;
 }
 
+bool azure_sides_has_pip(struct azure_sync *y, const struct azure_service *s)
+{
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    struct azure_pips mine =
+        azure_pips_about(passing, &y->pips, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
+    bool owns = false;
+    for (size_t i = 0; i < mine.n && !owns; i++) {
+        owns = azure_pip_owner(passing, &y->p->naming, s, mine.items[i]).owns;
+    }
+    return owns;
+}
+
+bool azure_sides_moves(struct azure_sync *y, const struct azure_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    if (before != NULL &&
+        azure_service_read(y->s->a, &y->p->naming, before)->internal != it->service->internal) {
+        return true;
+    }
+    return azure_leaves_told(y, it) ||
+           (it->service->internal && azure_sides_has_pip(y, it->service));
+}
+
 /* Internal as we read it, and external as the Go controller does. */
 static bool is_doubtful(const struct azure_service *s)
 {

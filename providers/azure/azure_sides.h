@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_sides.h: on which side a Service stays whose wish upstream and we read differently.
+/* azure_sides.h: on which side a Service stands, and on which it stays whose wish upstream and we
+ * read differently.
  *
  * The Go controller takes azure-load-balancer-internal for true only when it says exactly "true";
  * we take "True" for it, too, so that no Service that asks for a private address gets a public
@@ -19,5 +20,11 @@ void azure_sides_settle(struct azure_sync *y);
 void azure_sides_settle_ranges(struct azure_sync *y);
 /* Has it a frontend of its own side? */
 bool azure_sides_stands(struct azure_sync *y, const struct azure_service *s);
+/* Does it own a public IP? */
+bool azure_sides_has_pip(struct azure_sync *y, const struct azure_service *s);
+/* It has changed sides, and the sync that tidies its former side has not ended well yet: its status
+ * still has an address of there, this process has not accepted it on this side before, or an
+ * internal one has a public IP left to release.  Of a Service that stays. */
+bool azure_sides_moves(struct azure_sync *y, const struct azure_item *it);
 
 #endif

@@ -6,6 +6,7 @@
  * 8, 12.6 (3), (7). */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
+#include "common/lb/mark_rules.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
@@ -53,6 +54,13 @@ static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_
                ERR_OK;
 }
 
+/* The status has to tell the address: nodes that come and go, and the way back to what was asked
+ * for before, leave it as it is. */
+static bool may_renew(const struct azure_item *it)
+{
+    return it->item->in->verb == TT_VERB_ENSURE && !lb_leads_back(it->item->in);
+}
+
 static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
                         struct lb_plan *plan)
 {
@@ -68,7 +76,7 @@ static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum a
         lb_finding(y->s, it->item, LB_FINDING_IGNORED, AZURE_ANNOTATION_PREFIX "azure-pip-ip-tags",
                    "%s", stay);
     }
-    if (azure_renew_needed(y->s->a, &y->p->naming, it->service, f, want->was)) {
+    if (azure_renew_needed(y->s->a, &y->p->naming, it->service, f, want->was) && may_renew(it)) {
         azure_renew_begin(e, it, &ask, plan);
     } else if (want->changed) {
         azure_pip_edits_put(e, want->id, want->was, want->doc, want->why, it->item->key);
@@ -167,11 +175,11 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 
 /* ---- releasing ------------------------------------------------------------------------------- */
 
-/* The name of what the Service uses. */
-static const char *desired(const struct azure_item *it, enum azure_family f)
+/* What the Service uses; NULL: nothing of this family. */
+static const struct azure_pip_want *desired(const struct azure_item *it, enum azure_family f)
 {
     bool external = it->want && !it->service->internal && it->service->has_family[f];
-    return external ? it->pips[f].name : NULL;
+    return external && it->pips[f].name != NULL ? &it->pips[f] : NULL;
 }
 
 /* A Service that stays, but uses a shared public IP no more, takes its name away: else no Service
@@ -182,12 +190,12 @@ static void item_unbind(struct azure_pip_edits *e, struct azure_item *it, enum a
     _cleanup_(arena_freep) struct arena *passing =
         arena_new(); /* a list per Service would add up */
     struct azure_pips now = azure_pip_edits_of(passing, e, it->service, f);
-    const char *used = desired(it, f);
+    const struct azure_pip_want *used = desired(it, f);
     for (size_t i = 0; it->want && i < now.n; i++) {
         struct json_object *pip = now.items[i];
         struct azure_pip_ownership o = azure_pip_owner(a, &e->y->p->naming, it->service, pip);
         if (!o.owns || o.n_services < 2 || !azure_pip_names(&o, it->item->key) ||
-            (used != NULL && str_eq(azure_doc_name(pip), used))) {
+            (used != NULL && azure_id_eq(azure_doc_id(pip), used->id))) {
             continue;
         }
         struct json_object *doc = azure_copy(a, pip);
@@ -207,6 +215,7 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
     struct azure_sync *y = e->y;
     _cleanup_(arena_freep) struct arena *passing = arena_new();
     struct azure_pips now = azure_pip_edits_of(passing, e, it->service, f);
+    const struct azure_pip_want *used = desired(it, f);
     struct azure_pip_releases out;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,
@@ -216,7 +225,8 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
         .want = it->want,
         .by_marks = true,
         .namesake = it->want ? NULL : azure_sync_namesake(y, it->service),
-        .desired = desired(it, f),
+        .desired = used != NULL ? used->name : NULL,
+        .desired_id = used != NULL ? used->id : NULL,
     };
     if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
         return;

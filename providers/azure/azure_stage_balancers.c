@@ -14,6 +14,7 @@
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
+#include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
 #include "providers/azure/members/azure_members.h"
@@ -132,23 +133,8 @@ static const struct azure_service *other_side(struct azure_sync *y, const struct
                               azure_service_pin(a, &y->p->naming, it->service, ips.items, ips.n));
 }
 
-/* It has changed sides, and no event has reported it yet. */
-static bool is_moving(struct azure_sync *y, const struct azure_item *it)
-{
-    struct azure_texts ips = azure_addresses_of(y, it->service);
-    const struct tt_service *in = it->service->in;
-    for (uint32_t i = 0; i < in->n_ingress; i++) {
-        bool has = false;
-        for (size_t k = 0; k < ips.n; k++) {
-            has = has || str_eq(ips.items[k], in->ingress[i].ip);
-        }
-        if (!has) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* Its status may tell the new address already: so a balancer that a write of this stage leaves in
+ * the state Failed is found by what else says that the Service moves. */
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -161,7 +147,7 @@ int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             continue;
         }
         azure_lb_edits_leave(&b, items[i], other_side(y, items[i]), NULL);
-        if (items[i]->want && is_moving(y, items[i])) {
+        if (items[i]->want && azure_sides_moves(y, items[i])) {
             azure_lb_edits_mend(&b, items[i], !items[i]->service->internal);
         }
     }
@@ -250,6 +236,7 @@ int azure_observe_leave(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     if (has_one_pair(&y->p->config)) {
+        azure_need_nothing(y);
         y->s->observed_fresh = true;
         return ERR_OK;
     }

@@ -74,7 +74,8 @@ static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
         return o.primary;
     }
     enum azure_family f = azure_frontend_family(s, frontend, &o);
-    return o.primary && !azure_eq(azure_doc_name(frontend), azure_frontend_name(y->s->a, s->in, f));
+    return o.primary && !azure_is_interim(s->base, azure_doc_name(frontend)) &&
+           !azure_eq(azure_doc_name(frontend), azure_frontend_name(y->s->a, s->in, f));
 }
 
 struct visit {

@@ -36,18 +36,6 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
     return rc == ERR_OK && some_take_part(y, false) ? see_doubtful(y, err) : rc;
 }
 
-static bool has_pip(struct azure_sync *y, const struct azure_service *s)
-{
-    _cleanup_(arena_freep) struct arena *passing = arena_new();
-    struct azure_pips mine =
-        azure_pips_about(passing, &y->pips, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
-    bool owns = false;
-    for (size_t i = 0; i < mine.n && !owns; i++) {
-        owns = azure_pip_owner(passing, &y->p->naming, s, mine.items[i]).owns;
-    }
-    return owns;
-}
-
 /* The public IP that is generated for the Service is not in the list, nor any other
  * that it uses. */
 static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
@@ -58,7 +46,7 @@ static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
         const char *name = azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
         const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
         if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL &&
-            !has_pip(y, it->service)) {
+            !azure_sides_has_pip(y, it->service)) {
             azure_need_one(y, AZURE_PIPS, id);
             some = true;
         }

@@ -9,6 +9,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_additional_rules.h"
+#include "providers/azure/azure_standing.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
@@ -36,37 +37,6 @@ struct azure_texts azure_assigned(struct azure_sync *y, const char *key)
     return t;
 }
 
-const struct azure_service *azure_service_of_rule(struct azure_sync *y, struct json_object *rule)
-{
-    static const struct tt_kv on_nodes = {
-        .key = "service.beta.kubernetes.io/azure-disable-load-balancer-floating-ip",
-        .value = "true"};
-    struct arena *a = y->s->a;
-    struct tt_service *in = ARENA_NEW(a, struct tt_service);
-    struct tt_port *port = ARENA_NEW(a, struct tt_port);
-    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
-    *port = (struct tt_port){
-        .name = "",
-        .protocol = str_upper(a, str_nonnull(azure_prop_str(rule, "protocol"))),
-        .port = (int32_t)azure_prop_int(rule, "frontendPort", 0),
-        .node_port = (int32_t)azure_prop_int(rule, "backendPort", 0),
-    };
-    *in = (struct tt_service){
-        .size = sizeof(*in),
-        .ns = "",
-        .name = azure_doc_name(rule),
-        .uid = azure_doc_name(rule),
-        .type = "LoadBalancer",
-        .lb_ip = "",
-        .ports = port,
-        .n_ports = 1,
-        .annotations = &on_nodes,
-        .n_annotations = floats ? 0 : 1,
-        .has_annotations = 1,
-    };
-    return azure_service_read(a, &y->p->naming, in);
-}
-
 static bool is_leaving(const struct azure_sync *y, const struct azure_service *s)
 {
     bool leaves = false;
@@ -75,21 +45,6 @@ static bool is_leaving(const struct azure_sync *y, const struct azure_service *s
         leaves = it->service != NULL && it->item->retreats && azure_service_is(it->service, s);
     }
     return leaves;
-}
-
-static void add_standing(struct retreat *r, struct json_object *lb)
-{
-    struct azure_sync *y = r->y;
-    struct json_object *rule;
-    AZURE_EACH (rule, azure_array(lb, "loadBalancingRules")) {
-        const char *id = azure_ref(rule, "frontendIPConfiguration");
-        const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
-        ip[0] = id != NULL ? azure_additional_frontend(y, lb, id) : "";
-        r->members[r->in.n_members++] = (struct azure_nsg_member){
-            .access = azure_access_read(y->s->a, azure_service_of_rule(y, rule)),
-            .assigned = {.items = ip, .n = ip[0][0] != '\0'},
-        };
-    }
 }
 
 static void gather_members(struct retreat *r)
@@ -109,7 +64,10 @@ static void gather_members(struct retreat *r)
         }
     }
     for (size_t i = 0; i < y->lbs.n; i++) {
-        add_standing(r, y->lbs.items[i]);
+        struct json_object *rule;
+        AZURE_EACH (rule, azure_array(y->lbs.items[i], "loadBalancingRules")) {
+            r->members[r->in.n_members++] = azure_standing_rule(y, y->lbs.items[i], rule);
+        }
     }
     r->in.members = r->members;
 }

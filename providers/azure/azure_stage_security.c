@@ -6,8 +6,8 @@
  *     admit      what Services that serve already will need, before their balancers send traffic
  *                elsewhere (azure_admit.h)
  *     security   what the others need once their addresses are known, and what edits have left; for
- *                new Services it is written beside the members of their pools, where its rules name
- *                no node
+ *                Services that are new or change sides it is written beside the members of their
+ *                pools, where its rules name no node
  *     close      what Services that have moved have left, once their status tells the new address
  *
  * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
@@ -18,6 +18,8 @@
 #include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
+#include "providers/azure/azure_standing.h"
+#include "providers/azure/azure_told.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
@@ -42,12 +44,18 @@ struct batch {
     struct azure_nsg_member *members;
     struct azure_nsg_change *changes;
     struct azure_item **items; /* of the changes */
+    struct str_set left;       /* CLOSE: addresses that Services of the batch have left */
     struct azure_owners owners;
     struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
 
-/* ---- of all Services
- * ----------------------------------------------------------------------------- */
+/* Phases that let in what Services need that stay. */
+static bool opens(enum phase phase)
+{
+    return phase == BESIDE || phase == SETTLE;
+}
+
+/* ---- of all Services ------------------------------------------------------------------------- */
 
 static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 {
@@ -73,7 +81,7 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
             continue;
         }
         struct tt_service *in = ARENA_NEW(a, struct tt_service);
-        size_t n_told = b->phase == SETTLE && c->adds_only ? s->in->n_ingress : 0;
+        size_t n_told = opens(b->phase) && c->adds_only ? s->in->n_ingress : 0;
         struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, c->lb_ips.n + n_told + 1);
         for (size_t k = 0; k < c->lb_ips.n; k++) {
             ingress[k].ip = c->lb_ips.items[k];
@@ -88,73 +96,6 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
         return azure_service_read(a, &b->y->p->naming, in);
     }
     return s;
-}
-
-/* ---- what stands ----------------------------------------------------------------------------- */
-
-/* Does the Service ask for the port that a load balancing rule needs open? */
-static bool asks_for(const struct azure_access *x, struct json_object *rule)
-{
-    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
-    const char *protocol = str_nonnull(azure_prop_str(rule, "protocol"));
-    int64_t port = azure_prop_int(rule, floats ? "frontendPort" : "backendPort", 0);
-    bool asks = port == 0; /* all ports */
-    for (int p = 0; floats != x->service->disable_floating_ip && p < AZURE_PROTOCOLS; p++) {
-        for (size_t i = 0; azure_eq(azure_protocol_text((enum azure_protocol)p), protocol) &&
-                           i < x->ports[p].n && !asks;
-             i++) {
-            asks = x->ports[p].items[i] == port;
-        }
-    }
-    return asks;
-}
-
-/* Of one of the batch's changes, or of a Service that still asks for what the rule does? */
-static bool is_cared_for(const struct batch *b, struct json_object *rule)
-{
-    const struct azure_sync *y = b->y;
-    const char *name = azure_doc_name(rule);
-    for (size_t i = 0; i < b->in.n_changes; i++) {
-        if (azure_has_prefix(name, b->changes[i].access->service->base)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < y->n_services; i++) {
-        if (!svc_is_unreadable(y->services[i]->in) &&
-            azure_has_prefix(name, y->services[i]->base)) {
-            return b->members[i].cleaned || asks_for(b->members[i].access, rule);
-        }
-    }
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (it->service != NULL && !azure_item_is_unproven(it) &&
-            azure_has_prefix(name, it->service->base)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose
- * edit has not been carried out (it was refused, or waits): its traffic goes on. */
-static void gather_standing(struct batch *b)
-{
-    struct azure_sync *y = b->y;
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        struct json_object *rule;
-        AZURE_EACH (rule, azure_array(y->lbs.items[i], "loadBalancingRules")) {
-            const char *id = azure_ref(rule, "frontendIPConfiguration");
-            if (id == NULL || is_cared_for(b, rule)) {
-                continue;
-            }
-            const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
-            ip[0] = azure_additional_frontend(y, y->lbs.items[i], id);
-            b->members[b->in.n_members++] = (struct azure_nsg_member){
-                .access = azure_access_read(y->s->a, azure_service_of_rule(y, rule)),
-                .assigned = {.items = ip, .n = ip[0][0] != '\0'},
-            };
-        }
-    }
 }
 
 static void gather_members(struct batch *b, bool cleaned)
@@ -174,10 +115,10 @@ static void gather_members(struct batch *b, bool cleaned)
             .cleaned = cleaned && is_going(y, s),
         };
     }
-    if (b->phase != ADMIT) {
-        gather_standing(b);
-    }
     b->in.members = b->members;
+    if (b->phase != ADMIT) {
+        azure_standing_gather(y, &b->in, b->members);
+    }
 }
 
 static void gather_nodes(struct batch *b)
@@ -205,8 +146,9 @@ static void gather_nodes(struct batch *b)
 /* Known after the plan: the rules of a Service for an address that Azure has yet to give. */
 static void note_unknown(struct batch *b, const struct azure_item *it)
 {
-    if (!it->service->disable_nsg_rule && !it->service->disable_floating_ip &&
-        azure_nsg_wants_any(b->y->s->a, azure_access_read(b->y->s->a, it->service))) {
+    const struct azure_service *s = azure_admit_service(b->y, it);
+    if (!s->disable_nsg_rule && !s->disable_floating_ip &&
+        azure_nsg_wants_any(b->y->s->a, azure_access_read(b->y->s->a, s))) {
         azure_owners_add(b->y->s->a, &b->unknown, it->item->key);
     }
 }
@@ -231,45 +173,6 @@ static bool is_refused(struct batch *b, struct azure_item *it)
     return false;
 }
 
-/* Growing list of texts. */
-static struct azure_texts joined(struct arena *a, const struct azure_texts *x,
-                                 const struct azure_texts *y)
-{
-    const char **items = ARENA_ARRAY(a, const char *, x->n + y->n + 1);
-    for (size_t i = 0; i < x->n + y->n; i++) {
-        items[i] = i < x->n ? x->items[i] : y->items[i - x->n];
-    }
-    return (struct azure_texts){.items = items, .n = x->n + y->n};
-}
-
-static struct azure_texts told(struct arena *a, const struct azure_item *it)
-{
-    const struct tt_service *in = it->service->in;
-    const char **status = ARENA_ARRAY(a, const char *, in->n_ingress + 1);
-    struct azure_texts ips = {.items = status};
-    for (uint32_t i = 0; i < in->n_ingress; i++) {
-        if (!str_is_empty(in->ingress[i].ip)) {
-            status[ips.n++] = in->ingress[i].ip;
-        }
-    }
-    return ips;
-}
-
-/* Addresses that the rules of a Service may name.  One that goes may have changed sides before it
- * went, or have lost its frontends: what its status tells counts, too. */
-static struct azure_texts addresses(struct azure_sync *y, const struct azure_item *it)
-{
-    struct arena *a = y->s->a;
-    struct azure_texts ips = azure_addresses_of(y, it->service);
-    if (it->want) {
-        return ips;
-    }
-    struct azure_texts other = azure_addresses_of(y, it->flip);
-    struct azure_texts status = told(a, it);
-    ips = joined(a, &ips, &other);
-    return joined(a, &ips, &status);
-}
-
 /* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves
  * nothing behind. */
 static struct azure_texts backends(struct batch *b, const struct azure_item *it)
@@ -287,7 +190,7 @@ static struct azure_texts backends(struct batch *b, const struct azure_item *it)
                                    azure_lb_has_pieces(y, it->flip, lb);
         if (mine) {
             struct azure_texts more = azure_members_ips(y, lb);
-            all = joined(y->s->a, &all, &more);
+            all = azure_texts_joined(y->s->a, &all, &more);
         }
     }
     return all.n > 0 || it->want ? all : b->in.node_ips;
@@ -313,7 +216,7 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
     bool unknown = false;
-    it->redirected = true;
+    it->redirected = it->redirected || !y->interim;
     struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
     azure_remember_admitted(y, it, &ips);
     if (waits_for_room(b, it)) {
@@ -324,7 +227,7 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     }
     b->items[b->in.n_changes] = it;
     b->changes[b->in.n_changes++] = (struct azure_nsg_change){
-        .access = azure_additional_access(y, it->service),
+        .access = azure_additional_access(y, azure_admit_service(y, it)),
         .want = true,
         .planned = true,
         .lb_ips = ips,
@@ -333,23 +236,13 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     };
 }
 
-/* The status tells of an address that the Service leaves.  Clients use it until the status tells
- * the new one, and so long it stays open. */
+/* The status tells of an address that the Service leaves, or may: an interim frontend stands.
+ * Clients use it until the status tells the new one, and so long it stays open. */
 static bool leaves_told(struct batch *b, const struct azure_item *it)
 {
-    struct arena *a = b->y->s->a;
-    if (b->at_once || !it->want ||
-        lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_NSGS))) {
-        return false;
-    }
-    struct azure_texts now = addresses(b->y, it);
-    struct azure_texts status = told(a, it);
-    struct str_set open = str_set_make(a, now.items, now.n);
-    bool leaves = false;
-    for (size_t i = 0; i < status.n; i++) {
-        leaves = leaves || !str_set_has(&open, status.items[i]);
-    }
-    return leaves;
+    return !b->at_once && it->want &&
+           !lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_NSGS)) &&
+           (azure_interim_left(b->y, it->service).n > 0 || azure_leaves_told(b->y, it));
 }
 
 /* Is the item one of this phase's? */
@@ -358,10 +251,10 @@ static bool has_phase(struct batch *b, struct azure_item *it)
     if (!azure_item_is_carried_out(it) || it->want != (b->phase != WITHDRAW)) {
         return false;
     }
-    if (b->phase == SETTLE) {
+    if (opens(b->phase)) {
         it->closes_later = leaves_told(b, it);
     }
-    return b->phase != CLOSE || it->closes_later;
+    return b->phase != CLOSE || it->closes_later || azure_is_where_one_left(b->y, &b->left, it);
 }
 
 static void gather_changes(struct batch *b)
@@ -370,6 +263,7 @@ static void gather_changes(struct batch *b)
     bool want = b->phase != WITHDRAW;
     b->changes = ARENA_ARRAY(y->s->a, struct azure_nsg_change, y->s->n_items + 1);
     b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
+    b->left = b->phase == CLOSE ? azure_left_addresses(y) : (struct str_set){0};
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (!has_phase(b, it)) {
@@ -383,18 +277,21 @@ static void gather_changes(struct batch *b)
         }
         b->in.closes_nodes =
             b->in.closes_nodes || it->redirected || map_has(y->p->redirected, it->item->key);
-        struct azure_texts ips = addresses(y, it);
-        struct azure_texts status = told(y->s->a, it);
+        struct azure_texts ips = azure_nameable(y, it);
+        struct azure_texts status = azure_told(y->s->a, it);
         struct azure_texts let_in = azure_admitted(y, it);
+        struct azure_texts interim = azure_interim_left(y, it->service);
+        let_in = azure_texts_joined(y->s->a, &let_in, &interim);
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_additional_access(y, it->service),
             .want = want,
             .planned = b->y->s->planning,
-            .lb_ips = want ? ips : joined(y->s->a, &ips, &let_in),
+            .lb_ips = want ? ips : azure_texts_joined(y->s->a, &ips, &let_in),
             .backend_ips = backends(b, it),
-            .left = want ? joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
-            .adds_only = b->phase == SETTLE && it->closes_later,
+            .left = want ? azure_texts_joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
+            .adds_only = opens(b->phase) && it->closes_later,
+            .has_left = b->phase == CLOSE && it->closes_later,
         };
     }
     b->in.changes = b->changes;
@@ -596,7 +493,7 @@ static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 /* Some rules cannot be added before others are taken away. */
 static bool lacks_room(const struct batch *b, const struct azure_nsg_result *r)
 {
-    for (size_t i = 0; b->phase == SETTLE && i < b->in.n_changes; i++) {
+    for (size_t i = 0; opens(b->phase) && i < b->in.n_changes; i++) {
         if (b->changes[i].adds_only && r->errs[i].code != ERR_OK) {
             return true;
         }
@@ -637,6 +534,9 @@ static int plan_with(struct batch b, struct err *err)
         return rc;
     }
     if (lacks_room(&b, &r)) {
+        if (phase == BESIDE) {
+            return ERR_OK; /* what closes a former address waits for what serves */
+        }
         return plan_with((struct batch){.y = b.y, .phase = phase, .plan = b.plan, .at_once = true},
                          err);
     }

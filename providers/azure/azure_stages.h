@@ -5,6 +5,8 @@
  *     clean      Basic balancers of a cluster that is Standard now        (only where there are
  *                any)
  *     addresses  public IPs: made and changed, side by side
+ *     interim    interim public IPs serve beside those that are made anew    (only when IP tags are
+ *                others)
  *     renew      public IPs made anew under their names           (only when IP tags are others)
  *     unlink     private link services whose frontends go                (only when some do)
  *     admit      security group: what Services that serve will need   (only when a balancer is to
@@ -31,6 +33,7 @@
 int azure_observe_withdraw(struct lb_sync *s, struct err *err);
 int azure_observe_clean(struct lb_sync *s, struct err *err);
 int azure_observe_addresses(struct lb_sync *s, struct err *err);
+int azure_observe_interim(struct lb_sync *s, struct err *err);
 int azure_observe_renew(struct lb_sync *s, struct err *err);
 int azure_observe_admit(struct lb_sync *s, struct err *err);
 int azure_observe_leave(struct lb_sync *s, struct err *err);
@@ -44,6 +47,7 @@ int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_interim(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_renew(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
@@ -56,6 +60,11 @@ int azure_plan_close(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 /* With azure_security_goes_beside(): adds the security group to a plan that writes members. */
 int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+/* The stage "renew" takes away by what clients reach a Service whose interim addresses serve. */
+bool azure_leaves_for_interim(struct lb_sync *s, struct lb_item *item);
+/* Addresses for the result: these, and the additional ones that the Service names. */
+void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
+                          const struct azure_texts *ips);
 
 /* Deletes those of y->clinging_links that are Services' of the batch; before the
  * balancer is written. */

@@ -12,6 +12,8 @@
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_links.h"
 
+#include <string.h>
+
 static const char *subnetwork_link(const struct gce_bs_item *b)
 {
     return str_nonnull(str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork);
@@ -252,4 +254,50 @@ int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce
         rc = check_reservation(b, err);
     }
     return rc == ERR_OK && (flips || asks_for_number(b)) ? check_ip_ahead(s, b, err) : rc;
+}
+
+/* ---- what cannot be lost --------------------------------------------------------------------- */
+
+/* Is it a wish of this family that the rule has another address, network tier or place? */
+static bool may_move(struct arena *a, const struct gce_bs_desired *d,
+                     const struct gce_bs_side *side, const struct gce_rule *r)
+{
+    const struct gce_rule *want = &side->rules[0];
+    const char *ip = gce_l4_ip_without_prefix(a, r->ip);
+    bool other_ip = !str_is_empty(side->user.ip) && !str_eq(side->user.ip, ip);
+    bool other_tier = d->tier_is_set && !str_eq(str_nonnull(r->tier), str_nonnull(want->tier));
+    bool other_place = !str_eq(gce_link_last(str_nonnull(r->subnetwork)),
+                               gce_link_last(str_nonnull(want->subnetwork))) ||
+                       !str_eq(str_nonnull(r->ip_collection), str_nonnull(want->ip_collection));
+    return side->wanted && side->v6 == (strchr(ip, ':') != NULL) &&
+           (other_ip || other_tier || other_place);
+}
+
+/* A reservation that an interrupted run left is given back, and does not count. */
+static bool is_reserved(struct lb_sync *s, const struct gce_bs_desired *d, const char *ip)
+{
+    struct json_object *json = NULL;
+    enum gce_known known =
+        gce_snapshot_address(gce_cloud_of(s)->snapshot, ip, GCE_SNAPSHOT_ANY, s->a, &json);
+    return known == GCE_PRESENT && !str_eq(json_str(json, "name"), d->v4.address_name) &&
+           !str_eq(json_str(json, "name"), str_nonnull(d->v6.address_name));
+}
+
+void gce_bs_named_reserved(struct lb_sync *s, struct gce_bs_item *b)
+{
+    const char **ips = ARENA_ARRAY(s->a, const char *, b->slots.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < b->slots.n; i++) {
+        const struct gce_slot *slot = &b->slots.items[i];
+        const struct gce_rule *r = slot->known == GCE_PRESENT ? slot->as : NULL;
+        if (slot->c != GCE_RULES || r == NULL || str_is_empty(r->ip) ||
+            !(may_move(s->a, &b->d, &b->d.v4, r) || may_move(s->a, &b->d, &b->d.v6, r))) {
+            continue;
+        }
+        const char *ip = gce_l4_ip_without_prefix(s->a, r->ip);
+        if (is_reserved(s, &b->d, ip)) {
+            ips[n++] = ip;
+        }
+    }
+    b->in.reserved_ips = str_set_make(s->a, ips, n);
 }

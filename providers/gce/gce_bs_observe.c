@@ -320,5 +320,8 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     look_up_tags(s, b);
     rc = gce_bs_named_check(b, err);
     rc = rc != ERR_OK ? rc : gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, err);
+    if (rc == ERR_OK) {
+        gce_bs_named_reserved(s, b);
+    }
     return rc != ERR_OK ? rc : gce_bs_named_check_ip(s, b, err);
 }

@@ -212,6 +212,8 @@ int gce_bs_named_check(const struct gce_bs_item *b, struct err *err) _warn_unuse
  * there; looks at who has it where a rule that stands would go for it (gce_shared_ip.h), and notes
  * in `b` whether the address is its owner's.  Blocks then. */
 int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
+/* Fills `in.reserved_ips`; ENSURE, once the desired state is made. */
+void gce_bs_named_reserved(struct lb_sync *s, struct gce_bs_item *b);
 /* Only the snapshot says that it is not there: it has forgotten that now, and the look is
  * to be made again. */
 bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b);

@@ -20,12 +20,34 @@ static const char *no_node(struct lb_sync *s, const char *otherwise)
     return lb_nobody_nodes(s->a, reasons, batch->n_nodes);
 }
 
+/* Members of a pool stay while there are Nodes and none takes part (§4.9): their machines serve on.
+ * Without Nodes there are no machines, whatever the pool says. */
+static bool pool_stands(const struct lb_sync *s, const struct gce_tp_item *t)
+{
+    return s->batch->n_nodes > 0 && t->o.has_pool == GCE_PRESENT && t->o.pool.instances.n > 0;
+}
+
 static const char *of_pool(struct lb_sync *s, const struct gce_tp_item *t)
 {
     const struct gce_members *m = &t->in.members;
-    return m->n_ids > 0 ? NULL
-                        : no_node(s, m->n_left_out > 0 ? m->left_out[0].because
-                                                       : "they have no instance in the region");
+    return m->n_ids > 0 || pool_stands(s, t)
+               ? NULL
+               : no_node(s, m->n_left_out > 0 ? m->left_out[0].because
+                                              : "they have no instance in the region");
+}
+
+/* The same of groups (gce_groups.h): one that is behind a backend service has had members, and
+ * those of a zone without a node that takes part stay. */
+static bool groups_stand(const struct lb_sync *s, const struct gce_bs_item *b)
+{
+    bool some = false;
+    for (size_t i = 0; s->batch->n_nodes > 0 && i < b->slots.n; i++) {
+        const struct gce_slot *x = &b->slots.items[i];
+        const struct gce_bservice *service =
+            x->c == GCE_BACKENDS && x->known == GCE_PRESENT ? x->as : NULL;
+        some = some || (service != NULL && service->n_backends > 0);
+    }
+    return some;
 }
 
 static const char *of_groups(struct lb_sync *s, const struct gce_bs_item *b)
@@ -34,6 +56,9 @@ static const char *of_groups(struct lb_sync *s, const struct gce_bs_item *b)
         if (b->groups.zones[i].nodes.n > 0) {
             return NULL;
         }
+    }
+    if (groups_stand(s, b)) {
+        return NULL;
     }
     return no_node(s, "they are not ready, or have no zone or pod CIDR yet");
 }

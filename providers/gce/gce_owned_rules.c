@@ -71,7 +71,7 @@ static const char *lb_in(struct arena *a, const char *name)
 {
     static const char *const around[][2] = {
         {"", ""},    {"k8s-fw-", ""}, {"k8s-fw-", "-deny"}, {"k8s-", "-http-hc"},
-        {"", "-hc"}, {"", "-ipv6"}};
+        {"", "-hc"}, {"", "-ipv6"},   {"", "-former"},      {"", "-former-ipv6"}};
     size_t n = strlen(name);
     for (size_t i = 0; i < ARRAY_LEN(around); i++) {
         size_t before = strlen(around[i][0]);

@@ -369,6 +369,18 @@ static int ask_for_user_address(struct look *l, struct err *err)
     return gce_ip_check_rules(l->s->a, &uses, t->in.service, false, &t->desired.rule, 1, err);
 }
 
+/* By the snapshot: what it does not know is found out when the address is asked for.  One that an
+ * interrupted run holds is given back, and does not count. */
+static bool rule_ip_is_reserved(const struct look *l)
+{
+    const struct gce_tp_observed *o = &l->t->o;
+    struct json_object *json = NULL;
+    return o->has_rule == GCE_PRESENT &&
+           gce_snapshot_address(l->p->cloud.snapshot, o->rule.ip, GCE_SNAPSHOT_ANY, l->s->a,
+                                &json) == GCE_PRESENT &&
+           !str_eq(json_str(json, "name"), l->t->names.lb);
+}
+
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_tp_item *t = item->data;
@@ -386,6 +398,7 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    t->o.rule_ip_is_reserved = rule_ip_is_reserved(&l);
     look_up_tags(&l);
     gce_tp_desired_tag(s->a, &t->desired, &t->in.tags);
     if (t->in.verb == TT_VERB_ENSURE &&

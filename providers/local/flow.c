@@ -423,21 +423,30 @@ static int check_taken(const struct lb_sync *s, const struct local_item *it, str
     return rc;
 }
 
+/* Read once for all Services of the sync.  A setting that cannot be read is no obstacle. */
+static bool forwards(struct local_sync *y, bool v6, const char *name)
+{
+    struct err ignored = ERR_INIT;
+    int64_t value = 1;
+
+    if (!y->forwarding_read[v6]) {
+        y->forwarding_read[v6] = true;
+        int rc = y->p->kernel->ops->sysctl_read(y->p->kernel, name, &value, &ignored);
+        y->forwarding_off[v6] = rc == ERR_OK && value == 0;
+    }
+    return !y->forwarding_off[v6];
+}
+
 /* Of the families of its addresses. */
 static int check_forwarding(const struct lb_sync *s, const struct local_item *it, struct err *err)
 {
-    struct local_provider *p = sync_of(s)->p;
-
     for (size_t i = 0; i < it->grant.n; i++) {
         if (local_mode_keeps_vip(it->wanted[i].serve.mode)) {
             continue; /* packets that keep the address are not forwarded by the routes */
         }
-        struct err ignored = ERR_INIT;
         bool v6 = it->grant.have[i].addr.len == 16;
         const char *name = v6 ? "net.ipv6.conf.all.forwarding" : "net.ipv4.ip_forward";
-        int64_t value = 1;
-        int rc = p->kernel->ops->sysctl_read(p->kernel, name, &value, &ignored);
-        if (rc == ERR_OK && value == 0) {
+        if (!forwards(sync_of(s), v6, name)) {
             /* Not the Service's fault, and fixed without a change of it: asked again soon. */
             return err_set(err, ERR_TRANSIENT,
                            "%s is 0: this machine forwards nothing (sysctl -w %s=1)", name, name);

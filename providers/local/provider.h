@@ -237,6 +237,8 @@ struct local_sync {
     size_t n_links;
     struct local_link_addr *addrs;
     size_t n_addrs;
+    bool forwarding_read[2]; /* by family, IPv6 second */
+    bool forwarding_off[2];
     bool asked_for_proxy;
     const char *kube_proxy; /* where its rules are on this machine; NULL: nowhere */
 };

@@ -293,6 +293,11 @@ const char *arm_groups_op(struct sim_call *call);
 /* Serves such a call; false: refused. */
 bool arm_groups_run(struct arm_request *q);
 
+/* --- service_tags.c --------------------------------------------------------------------------- */
+
+/* May stand for addresses in a security rule: a tag that Azure documents, also with a region. */
+bool arm_is_service_tag(const char *text);
+
 /* --- guards.c --------------------------------------------------------------------------------- */
 
 /* The members "locks" and "policies" of settings are as they must be. */

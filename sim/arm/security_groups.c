@@ -101,10 +101,7 @@ static bool prefix_is_valid(const char *text)
         return ip_net_parse(text, &net) && ip_net_parse_host(text, &host) &&
                ip_eq(&net.addr, &host.addr);
     }
-    bool tag = (text[0] >= 'A' && text[0] <= 'Z') &&
-               strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.") ==
-                   strlen(text);
-    return str_eq(text, "*") || ip_parse(text, &ip) || tag;
+    return str_eq(text, "*") || ip_parse(text, &ip) || arm_is_service_tag(text);
 }
 
 struct value_check {

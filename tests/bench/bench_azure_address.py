@@ -3,24 +3,47 @@
 
 As bench_gce_address.py.  Azure takes one write of a document after the other: public IP, balancer, security group.  Models of scale
 sets go before their instances (docs/spec/azure.md, row 18 of the pitfalls).  The group is written beside the pools where a Service is
-new; where it closes an address that a Service leaves, it follows the pools of the other side.  Of many Services that come at once the
-slowest write of each step counts.
+new or changes sides.  What an address or a port needs that a Service leaves is taken away after the status is written; an edit that
+leaves the status as it is ends with its sync, and so does its chain.  Of many Services that come at once the slowest write of each
+step counts.  Rigs run at the same time, since they wait and do not work.
 """
+import concurrent.futures
+import json
+import os
+
 from bench_gce_address import longest, of_service
 from bench_rig import READ, WAIT, took_ms
 
 MANY = 20
+PREFIX = "service.beta.kubernetes.io/azure-"
 IP, LB, GROUP = "public IP address", "load balancer", "change network security group"
+EXTERNAL, INSIDE = rf"(create|change) {LB} (?!.*-internal$)", rf"(create|change) {LB} .*-internal$"
 MODEL = r"change scale set (?!instance )"
 INSTANCE = r"change (scale set instance|network interface|backend pool)"
 CREATE = (
-    (f"create {IP}", f"(create|change) {LB}", GROUP),
-    (f"create {IP}", f"(create|change) {LB}", MODEL, INSTANCE),
+    (f"create {IP}", EXTERNAL, GROUP),
+    (f"create {IP}", EXTERNAL, MODEL, INSTANCE),
 )
+TO_INTERNAL = ((INSIDE, MODEL, INSTANCE),)  # clients of the network need no rule of ours; the group is closed at the former address after
 EDIT = ((f"change {LB}", GROUP),)  # what is let in at the new port does not arrive before
-SIDES = ((f"create {LB}", MODEL, INSTANCE, GROUP),)  # until the other side serves
+NODE_PORTS = ((GROUP, f"change {LB}", GROUP),)  # the nodes are open before, and closed after
+RANGES = ((GROUP,),)
+OTHER_ADDRESS = ((f"change {IP}", GROUP, f"change {LB}"),)  # open there before it is used
+PRIVATE = ((INSIDE, INSIDE),)  # the frontend leaves its address, and gets the other
+LABEL = ((f"change {IP}",),)
+MOVE = ((f"change {LB} kubernetes$", f"create {LB} lb-b$", INSTANCE),)
 DELETE = ((GROUP, MODEL, INSTANCE, f"(change|delete) {LB}", f"delete {IP}"),)
-INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
+INTERNAL = {PREFIX + "load-balancer-internal": "true"}
+TWO = {"loadBalancerBackendPoolConfigurationType": "nodeIP", "multipleStandardLoadBalancerConfigurations": [
+    {"name": "kubernetes", "primaryVMSet": "vmss"}, {"name": "lb-b", "primaryVMSet": "vmssb"}]}
+
+
+def ports(port, **more):
+    return {"spec": {"ports": [{"port": port, "protocol": "TCP", **more}]}}
+
+
+def notes(**annotations):
+    return {"metadata": {"annotations": {PREFIX + key.replace("_", "-"): value for key, value in annotations.items()}}}
 
 
 def timed_many(rig, names, chains, act, until_status):
@@ -42,28 +65,106 @@ def timed_many(rig, names, chains, act, until_status):
             f"whole sync {(end - begun) / 1000:.1f} s")
 
 
-def bench_azure_address(row, programs):
-    """With the simulator's cloud-like latency."""
-    with programs.rig("--nodes=6", "--latency=cloud", cloud="azure") as rig:
+class Flows:
+    """One rig with its rows."""
+
+    def __init__(self, rig):
+        self.rig, self.rows = rig, []
         rig.start("-v=4")
 
-        def measure(what, names, chains, act, until_status=True):
-            row(f"Azure: {what}, seconds from the first write", "–", timed_many(rig, names, chains, act, until_status))
-            rig.until_quiet()
+    def measure(self, what, names, chains, act, until_status=True):
+        self.rows.append((f"Azure: {what}, seconds from the first write", timed_many(self.rig, names, chains, act, until_status)))
+        self.rig.until_quiet()
 
-        def edit(name, body):
-            rig.patch({"namespace": "default", "name": name}, body)
+    def create(self, what, name, chains, annotations=None, **spec):
+        self.measure(what, [name], chains, lambda: self.rig.create(name, annotations, **spec))
 
-        def gone(name):
-            rig.call("DELETE", "/api/v1/namespaces/default/services/" + name)
+    def edit(self, what, name, chains, body):
+        self.measure(what, [name], chains, lambda: self.rig.patch({"namespace": "default", "name": name}, body))
 
-        many = [f"m{i}" for i in range(MANY)]
-        measure("create, first", ["a"], CREATE, lambda: rig.create("a"))
-        measure("create, a further one", ["b"], CREATE, lambda: rig.create("b"))
-        measure(f"create of {MANY}", many, CREATE, lambda: [rig.create(n) for n in many])
-        measure("another port", ["b"], EDIT, lambda: edit("b", {"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}}))
-        measure("policy Local", ["b"], EDIT, lambda: edit("b", {"spec": {"externalTrafficPolicy": "Local"}}))
-        measure("external to internal", ["b"], SIDES, lambda: edit("b", {"metadata": {"annotations": INTERNAL}}))
-        measure("delete", ["a"], DELETE, lambda: gone("a"), until_status=False)
-        measure(f"delete of {MANY}", many, DELETE, lambda: [gone(n) for n in many], until_status=False)
-        rig.stop()
+    def gone(self, what, names, chains):
+        def delete():
+            for name in names:
+                self.rig.call("DELETE", "/api/v1/namespaces/default/services/" + name)
+        self.measure(what, names, chains, delete, until_status=False)
+
+    def end(self):
+        self.rig.stop()
+        return self.rows
+
+
+def of_many(programs):
+    many = [f"m{i}" for i in range(MANY)]
+    with programs.rig("--nodes=6", "--latency=cloud", cloud="azure") as rig:
+        f = Flows(rig)
+        f.create("create, first", "a", CREATE)
+        f.create("create, a further one", "b", CREATE)
+        f.measure(f"create of {MANY}", many, CREATE, lambda: [rig.create(n) for n in many])
+        f.gone("delete", ["a"], DELETE)
+        f.gone(f"delete of {MANY}", many, DELETE)
+        return f.end()
+
+
+def of_edits(programs):
+    with programs.rig("--nodes=6", "--latency=cloud", cloud="azure") as rig:
+        f = Flows(rig)
+        for name in ("a", "b"):
+            rig.create(name)
+        rig.until_synced(2)
+        rig.until_quiet()
+        f.edit("another port", "b", EDIT, ports(81))
+        f.edit("source ranges", "b", RANGES, {"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}})
+        f.edit("policy Local", "b", ((f"change {LB}",),), {"spec": {"externalTrafficPolicy": "Local"}})
+        f.edit("policy Cluster", "b", ((f"change {LB}",),), {"spec": {"externalTrafficPolicy": "Cluster"}})
+        f.edit("a health probe by HTTP", "b", ((f"change {LB}",),), notes(load_balancer_health_probe_protocol="http"))
+        f.edit("a DNS label", "b", LABEL, notes(dns_label_name="bench"))
+        f.edit("no DNS label", "b", LABEL, notes(dns_label_name=""))
+        f.edit("floating IP off", "b", NODE_PORTS, notes(disable_load_balancer_floating_ip="true"))
+        f.edit("another node port", "b", NODE_PORTS, ports(81, nodePort=32001))
+        f.edit("floating IP on", "b", NODE_PORTS, notes(disable_load_balancer_floating_ip=None))
+        shared = next(i for i in rig.call("GET", "/api/v1/services")["items"] if i["metadata"]["name"] == "a")
+        address = shared["status"]["loadBalancer"]["ingress"][0]["ip"]
+        f.edit("to the address of another Service", "b", OTHER_ADDRESS, notes(load_balancer_ipv4=address))
+        f.edit("back to an address of its own", "b", ((f"create {IP}", GROUP, f"change {LB}"),), notes(load_balancer_ipv4=None))
+        return f.end()
+
+
+def of_sides(programs):
+    with programs.rig("--nodes=6", "--latency=cloud", cloud="azure") as rig:
+        f = Flows(rig)
+        for name in ("a", "b", "c"):
+            rig.create(name)
+        rig.until_synced(3)
+        rig.until_quiet()
+        f.edit("external to internal, the first internal one", "b", TO_INTERNAL, {"metadata": {"annotations": INTERNAL}})
+        f.edit("external to internal, a further one", "c", TO_INTERNAL, {"metadata": {"annotations": INTERNAL}})
+        f.edit("internal: another private address", "c", PRIVATE, notes(load_balancer_ipv4="10.240.200.9"))
+        f.edit("internal to external", "c", CREATE, notes(load_balancer_internal=None, load_balancer_ipv4=None))
+        f.create("internal: create, a further one", "d", ((INSIDE,),), INTERNAL)
+        f.edit("internal to external, the last internal ones", "b", CREATE, notes(load_balancer_internal=None))
+        return f.end()
+
+
+def of_moves(programs):
+    with programs.rig("--nodes=6", "--latency=cloud", cloud="azure") as rig:
+        path = os.path.join(rig.folder, rig.config)
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**config, **TWO}, file)
+        f = Flows(rig)
+        for name in ("a", "b"):
+            rig.create(name, {PREFIX + "load-balancer-configurations": "kubernetes"})
+        rig.until_synced(2)
+        rig.until_quiet()
+        f.edit("to another balancer", "b", MOVE, notes(load_balancer_configurations="lb-b"))
+        return f.end()
+
+
+def bench_azure_address(row, programs):
+    """With the simulator's cloud-like latency."""
+    rigs = (of_many, of_edits, of_sides, of_moves)
+    with concurrent.futures.ThreadPoolExecutor(len(rigs)) as pool:
+        for rows in pool.map(lambda of: of(programs), rigs):
+            for what, here in rows:
+                row(what, "–", here)

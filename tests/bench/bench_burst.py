@@ -11,6 +11,7 @@ blocks as well.  The peak RSS of both would not do: with ten in flight it is tha
 import os
 import re
 
+from bench_gce_address import INTERNAL, L4, NETLB_NEGS, RBS
 from bench_rig import Broken, at_once, took_ms
 
 BURST = 100
@@ -20,10 +21,17 @@ MEMUSAGE = f"/lib/{os.uname().machine}-linux-gnu/libmemusage.so"
 PATIENCE_S = 3600  # with documented limits a thousand NLBs take a quarter of an hour and more
 IN_FLIGHT = (10, 50, 100)
 NLB = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
+INSIDE = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
+# Title, annotations of each Service in turn, flags.
 KINDS = {
-    "gce": ("external Services of Google", None, "--nodes=6"),
-    "aws": ("NLBs", NLB, "--nodes=6"),
-    "azure": ("external Services of Azure", None, "--nodes=6"),
+    "gce": ("external Services of Google", (None,), []),
+    "gce-internal": ("internal Services of Google on groups", (INTERNAL,), []),
+    "gce-neg": ("internal Services of Google on NEGs", (INTERNAL,), L4),
+    "gce-rbs": ("external Services of Google on groups with a backend service", (RBS,), L4),
+    "gce-rbs-neg": ("external Services of Google on NEGs", (RBS,), NETLB_NEGS),
+    "aws": ("NLBs", (NLB,), []),
+    "azure": ("external Services of Azure", (None,), []),
+    "azure-both": ("Services of Azure, half of them internal", (None, INSIDE), []),
 }
 BATCHES = ("azure",)  # one worker takes what waits as a batch: the number in flight says nothing
 # The limits that the clouds document as defaults (docs/adr/0048-budgets-of-requests.md).
@@ -49,9 +57,8 @@ def anon_kib(pid):
 
 def memory_of(programs, cloud, in_flight, counted):
     """KiB at the peak of a burst: of the heap, as counted, or of anonymous pages."""
-    _, annotations, nodes = KINDS[cloud]
-    most = 0
-    with programs.rig(nodes, "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
+    annotations, most = KINDS[cloud][1][0], 0
+    with programs.rig("--nodes=6", "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
         at_once(lambda i: rig.create(f"s{i}", annotations), range(BURST))
         if counted:
             rig.env["LD_PRELOAD"] = MEMUSAGE
@@ -84,15 +91,20 @@ def at(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def burst(programs, cloud, n, in_flight, limited):
+def burst(programs, kind, n, in_flight, limited):
     """One burst; the row's text."""
-    _, annotations, nodes = KINDS[cloud]
-    most = 0
-    with programs.rig(nodes, "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
+    _, annotations, flags = KINDS[kind]
+    cloud, most = kind.split("-")[0], 0
+    with programs.rig("--nodes=6", "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
         if limited:
             rig.call("PUT", "/sim/settings/" + cloud, LIMITS[cloud])
-        at_once(lambda i: rig.create(f"s{i}", annotations), range(n))
-        rig.start("-v=4", f"--concurrent-service-syncs={in_flight}")
+
+        def create(i):
+            if flags:
+                rig.slice(f"s{i}", "node-0", "node-1")
+            rig.create(f"s{i}", annotations[i % len(annotations)])
+        at_once(create, range(n))
+        rig.start("-v=4", f"--concurrent-service-syncs={in_flight}", *flags)
 
         def all_there():
             nonlocal most
@@ -111,15 +123,15 @@ def burst(programs, cloud, n, in_flight, limited):
     return text
 
 
-def rows_of(cloud, n):
+def rows_of(kind, n):
     def bench(row, programs):
         for limited in (False, True):
-            for in_flight in IN_FLIGHT[:1] if cloud in BATCHES else IN_FLIGHT:
-                row(f"burst of {n} {KINDS[cloud][0]}, {in_flight} in flight, cloud-like latency{', documented limits' if limited else ''}", "–",
-                    burst(programs, cloud, n, in_flight, limited))
+            for in_flight in IN_FLIGHT[:1] if kind.split("-")[0] in BATCHES else IN_FLIGHT:
+                row(f"burst of {n} {KINDS[kind][0]}, {in_flight} in flight, cloud-like latency{', documented limits' if limited else ''}", "–",
+                    burst(programs, kind, n, in_flight, limited))
     return bench
 
 
-BURSTS = {f"{cloud}{'' if n == BURST else f'-{n}'}": rows_of(cloud, n)
-          for cloud in KINDS for n in (BURST, BIG_AZURE if cloud in BATCHES else BIG)}
+BURSTS = {f"{kind}{'' if n == BURST else f'-{n}'}": rows_of(kind, n)
+          for kind in KINDS for n in (BURST, BIG_AZURE if kind == "azure" else BIG)}
 BURSTS["memory"] = bench_memory

@@ -40,14 +40,39 @@ CREATE = tuple((*chain, f"create {TRAFFIC}") for chain in MADE[:2]) + MADE[2:]
 CREATE_HELD = (*MADE, ("create address", f"create {TRAFFIC}"), ("create address", "create forwarding rule"))
 POLICY = ((f"create ({CHECK}|firewall)", f"change {NEED}"),)
 PORTS = (("(create address|change firewall)", "delete forwarding rule", "create forwarding rule"),)
+RANGES = (("change firewall",),)
+POOL = ("create address", "delete forwarding rule", "delete target pool", "create target pool", "create forwarding rule")  # one name
+AFFINITY = (("change backend service",),)
+GLOBAL = (("change forwarding rule",),)
+TIER = (("create address", "change firewall", "delete forwarding rule", "create forwarding rule"),)  # what may be refused goes first
+PROTOCOL = (("(create address|change firewall)", "delete forwarding rule", "change backend service", "create forwarding rule"),)
 # Until nothing is left.
 DELETE = (
     ("delete forwarding rule", f"delete {NEED}", f"delete {CHECK}", f"delete {CHECK_WALL}"),
     ("delete forwarding rule", f"delete {NEED}", f"delete (NEG|{GROUP})"),
     (f"delete {TRAFFIC}",),
 )
+NOTE = "networking.gke.io/"
+UDP, TWO_RANGES = {"spec": {"ports": [{"port": 81, "protocol": "UDP"}]}}, {"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}}
+STICKY = {"spec": {"sessionAffinity": "ClientIP"}}
+EVERYWHERE = {"metadata": {"annotations": {NOTE + "internal-load-balancer-allow-global-access": "true"}}}
+STANDARD = {"metadata": {"annotations": {"cloud.google.com/network-tier": "Standard"}}}
+BOTH = (("source ranges", RANGES, TWO_RANGES), ("session affinity", AFFINITY, STICKY))
+INSIDE = (*BOTH, ("global access", GLOBAL, EVERYWHERE), ("UDP", PROTOCOL, UDP))
+OUTSIDE = (*BOTH, ("network tier", TIER, STANDARD), ("UDP", PROTOCOL, UDP))
+EDITS = {
+    "target pool": (("source ranges", RANGES, TWO_RANGES), ("session affinity", (POOL,), STICKY), ("network tier", TIER, STANDARD),
+                    ("UDP", PORTS, UDP)),
+    "internal, groups": INSIDE, "internal, NEGs": INSIDE, "external, groups": OUTSIDE, "external, NEGs": OUTSIDE,
+}
 # The first request that tidies up: what serves stood when it was sent.
 TIDIES = re.compile(r"\.(healthChecks|httpHealthChecks|regionHealthChecks|addresses)\.delete$")
+
+
+def matches(step, line):
+    """A step is a pattern of "operation resource", or that and one of the reason, where the former says too little."""
+    what, why = (step, "") if isinstance(step, str) else step
+    return re.match(what, f"{line['operation']} {line['resource']}") and re.search(why, line["why"])
 
 
 def longest(done, chains):
@@ -55,7 +80,7 @@ def longest(done, chains):
     def chain_s(chain):
         total_ms, rest = 0, list(done)
         for step in chain:
-            mine = [line for line in rest if re.match(step, f"{line['operation']} {line['resource']}")]
+            mine = [line for line in rest if matches(step, line)]
             if mine:
                 slowest = max(mine, key=took_ms)
                 total_ms += took_ms(slowest)
@@ -124,6 +149,9 @@ def figures_of(programs, kind, held=True):
         row("policy Local", "b", (POLICY, None), lambda: edit("b", {"externalTrafficPolicy": "Local"}))
         row("policy Cluster", "b", (POLICY, None), lambda: edit("b", {"externalTrafficPolicy": "Cluster"}))
         row("another port", "b", (PORTS, None), lambda: edit("b", {"ports": [{"port": 81, "protocol": "TCP"}]}))
+        for what, chains, body in EDITS.get(title, ()):
+            row(what, "b", (chains, None), lambda: rig.patch({"namespace": "default", "name": "b"}, body))
+            rig.until_quiet()
         row("delete", "b", (DELETE, None), lambda: gone("b"))
         row("delete, last", "a", (DELETE, None), lambda: gone("a"))
         rig.stop()

@@ -40,6 +40,8 @@ const struct edit_field edit_fields_azure[] = {
      A("allowed-service-tags"),
      {{EDIT_GOOD, "\"AzureCloud\"", EDIT_ADMITS},
       {EDIT_BAD, "\",\"", EDIT_ADMITS},
+      {EDIT_GOOD, "\"Storage.WestUS,AzureCloud\"", EDIT_ADMITS},
+      {EDIT_BAD, "\"AzureClod\"", EDIT_ADMITS},
       {EDIT_BAD, "\"No Tag\"", EDIT_ADMITS}}},
     {"azure-*",
      A("allowed-ip-ranges"),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/reach/reach.h"
+#include "tests/fault/world.h"
 
 struct history {
     struct rig *rig;
@@ -15,11 +16,25 @@ struct history {
     char *last; /* the last document as text */
 };
 
+static const char *told_by(struct history *h, struct json_object *world)
+{
+    struct json_object *all = json_path(world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(all); i++) {
+        struct json_object *s = json_object_array_get_idx(all, i);
+        if (str_eq(json_str(json_member(s, "metadata"), "name"), "web")) {
+            return arena_strdup(h->a, world_published_address(s));
+        }
+    }
+    return NULL;
+}
+
 static void note(struct history *h, struct sim *s, const char *after)
 {
     _cleanup_(json_putp) struct json_object *world = sim_dump(s);
     struct json_object *reach = reach_of_world(world);
-    char *text = json_text(h->a, reach, JSON_COMPACT);
+    const char *told = told_by(h, world);
+    char *text =
+        arena_printf(h->a, "%s %s", str_nonnull(told), json_text(h->a, reach, JSON_COMPACT));
     if (h->last != NULL && str_eq(h->last, text)) {
         json_object_put(reach);
         return;
@@ -27,7 +42,7 @@ static void note(struct history *h, struct sim *s, const char *after)
     h->last = text;
     h->at = xrealloc(h->at, (h->n + 1) * sizeof(h->at[0]));
     h->at[h->n++] =
-        (struct moment){arena_strdup(h->a, after), reach, clock_now_ms(rig_clock(h->rig))};
+        (struct moment){arena_strdup(h->a, after), reach, told, clock_now_ms(rig_clock(h->rig))};
 }
 
 static void on_call(void *arg, const struct sim_call *call)

@@ -13,6 +13,7 @@
 struct moment {
     const char *after;         /* "compute.forwardingRules.delete /compute/v1/…"; "the start" */
     struct json_object *reach; /* GET /sim/reach */
+    const char *told;          /* the address in the status of the Service "web"; NULL: none */
     int64_t at_ms;             /* by the fake clock */
 };
 struct history;

@@ -63,7 +63,7 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
 }
 
 /* The clients of `must` that are not served at a moment, by the old address or, if another one was
- * asked for, the new. */
+ * asked for, the new, or one that the status tells in between. */
 static struct reach_ranges lost_at(const struct judge *j, const struct moment *m,
                                    struct reach_ranges must, const char *old, const char *new,
                                    const struct served_port *p)
@@ -71,6 +71,7 @@ static struct reach_ranges lost_at(const struct judge *j, const struct moment *m
     struct reach_ranges are = served_clients(j->a, m->reach, old, p);
     if (has(j, EDIT_MOVES)) {
         are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, new, p));
+        are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, m->told, p));
     }
     return reach_ranges_minus(j->a, must, are);
 }
@@ -144,6 +145,23 @@ void judge_once(const struct judge *j, struct json_object *after, struct json_ob
                                    served_port_text(j->a, &ports[i]), gaps));
         }
     }
+}
+
+void judge_held(const struct judge *j, struct json_object *world)
+{
+    const char *ip = host_of(j, j->before);
+    json_object_object_foreach(json_member(world, "gce"), path, o)
+    {
+        const char *held =
+            json_str(o, strstr(path, "/addresses/") != NULL ? "address" : "IPAddress");
+        if (str_eq(held, ip)) {
+            return;
+        }
+    }
+    j->report(j->arg, arena_printf(j->a,
+                                   "E1: a right is withdrawn in between, and address %s is "
+                                   "lost",
+                                   ip));
 }
 
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
@@ -255,6 +273,13 @@ char *judge_without_groups(struct arena *a, const char *text)
         }
     }
     return str_buf_to_arena(&b, a);
+}
+
+const char *judge_without_policies(struct arena *a, const char *text)
+{
+    static const char member[] = "\"privateLinkServiceNetworkPolicies\":\"%s\"";
+    return str_replace(a, text, arena_printf(a, member, "Disabled"),
+                       arena_printf(a, member, "Enabled"));
 }
 
 static bool says_nobody(struct json_object *service)

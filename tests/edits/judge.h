@@ -26,6 +26,10 @@ struct judge {
  * was asked for. */
 void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   bool announced);
+/* E1 on Google, where the right to make a resource was withdrawn after the cloud had answered that
+ * it may be made: no order of requests helps then.  The address that was published is still in the
+ * cloud (`world`), so that the Service has it again with the right. */
+void judge_held(const struct judge *j, struct json_object *world);
 /* The longest time in which a client that both Services allow was not served at a port, in
  * milliseconds of the fake clock from the call that takes to the call that serves again; 0: none;
  * -1: the history ends so.  *ret_port, in the arena, is that port ("TCP/80"). */
@@ -60,5 +64,8 @@ const char *judge_without_memory(struct arena *a, const char *text);
 /* The same without the cluster's instance groups on Google, of a kind
  * with groups_stay (edits.h). */
 char *judge_without_groups(struct arena *a, const char *text);
+/* The same with the policies for private links of Azure's subnets as if no link had switched them
+ * off: they stay so for links of others (docs/providers/azure.md). */
+const char *judge_without_policies(struct arena *a, const char *text);
 
 #endif

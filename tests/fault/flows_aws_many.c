@@ -10,10 +10,10 @@
     "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"target_group_release_ms\":8000,"        \
     "\"draining_ms\":60000}"
 
-/* A new process does not know what the old one made a moment ago, and an old one not that a target
- * group came later than its balancer: who is edited, or goes, within those seconds has left it
- * behind before AWS shows it. */
-#define NOBODY_KNOWS "killed-before killed-after aws-throttled"
+/* A new process does not know what the old one made a moment ago: a Service that is edited, or
+ * goes, within those seconds has left it behind before AWS shows it.  With leader election the
+ * lease of the old one lasts longer than that. */
+#define NOBODY_KNOWS "killed-before killed-after"
 
 const struct flow flows_aws_many[] = {
     /* ---- nodes ---- */

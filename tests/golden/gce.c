@@ -81,6 +81,7 @@ static int observed_of(struct arena *a, struct json_object *o, struct gce_tp_obs
     TAKE("nodeCheck", has_node_check, node_check, gce_check_decode);
     TAKE("nodeCheckFirewall", has_node_firewall, node_firewall, gce_firewall_decode);
     TAKE("address", has_address, address, gce_address_decode);
+    TAKE("formerAddress", has_former, former, gce_address_decode);
     TAKE("denyFirewall", has_deny, deny, gce_firewall_decode);
     TAKE("userAddress", has_user_address, user_address, gce_address_decode);
     return ERR_OK;

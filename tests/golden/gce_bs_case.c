@@ -107,14 +107,17 @@ static void show_looked_at(struct show *s, const struct gce_slots *slots)
 {
     size_t main = 0;
     size_t there = 0;
+    size_t rare = 0; /* a list answers for them, which is made in any case */
     for (size_t i = 0; i < slots->n; i++) {
-        main += slots->items[i].main;
-        there += !slots->items[i].main && slots->items[i].known == GCE_PRESENT;
+        const struct gce_slot *slot = &slots->items[i];
+        main += slot->main;
+        there += !slot->main && slot->known == GCE_PRESENT;
+        rare += slot->rare && slot->known != GCE_PRESENT;
     }
     str_appendf(s->text,
                 "\nlooked at: %zu always, %zu more because they are there, %zu more when nobody "
                 "knows them\n",
-                main, there, slots->n - main - there);
+                main, there, slots->n - main - there - rare);
 }
 
 static void show_stands(struct show *s)

@@ -423,9 +423,27 @@ static void see_other_scheme(struct gce_bs_sync *s, const struct gce_bs_facts *f
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-static int plan_verb(struct gce_bs_sync *s, const struct gce_bs_facts *f,
-                     const struct gce_bs_input *in, const struct gce_neg_plan *negs,
-                     struct err *err)
+/* As gce_bs_named_reserved() finds them in the snapshot. */
+static void see_reserved(struct gce_bs_sync *s, const struct gce_bs_desired *d,
+                         struct gce_bs_input *in)
+{
+    size_t n = 0;
+    const char **ips =
+        ARENA_ARRAY(s->a, const char *, (size_t)json_object_object_length(s->model->resources) + 1);
+    json_object_object_foreach(s->model->resources, path, o)
+    {
+        const char *name = str_nonnull(json_str(o, "name"));
+        bool held =
+            str_eq(name, d->v4.address_name) || str_eq(name, str_nonnull(d->v6.address_name));
+        if (strstr(path, "/addresses/") != NULL && !held) {
+            ips[n++] = str_nonnull(json_str(o, "address"));
+        }
+    }
+    in->reserved_ips = str_set_make(s->a, ips, n);
+}
+
+static int plan_verb(struct gce_bs_sync *s, const struct gce_bs_facts *f, struct gce_bs_input *in,
+                     const struct gce_neg_plan *negs, struct err *err)
 {
     struct gce_bs_desired *d = ARENA_NEW(s->a, struct gce_bs_desired);
     bool ensure = in->verb == TT_VERB_ENSURE;
@@ -437,6 +455,9 @@ static int plan_verb(struct gce_bs_sync *s, const struct gce_bs_facts *f,
     gce_slots_init(&s->slots, s->a);
     gce_bs_slots(&s->slots, f, in, desires ? d : NULL);
     rc = look(s, err);
+    if (desires) {
+        see_reserved(s, d, in);
+    }
     if (rc == ERR_OK && ensure) {
         rc = gce_bs_plan_ensure(&s->plan, f, in, d, &s->slots, negs, err);
     } else if (rc == ERR_OK && in->verb == TT_VERB_UPDATE) {

@@ -352,6 +352,18 @@ static const char *destination(struct gce_model *m, struct json_object *o)
                : without_prefix(m, json_object_get_string(json_object_array_get_idx(list, 0)));
 }
 
+/* For that address, too: beside that of a rule that is replaced it has the new one's. */
+static bool is_for(struct gce_model *m, struct json_object *allow, const char *ip)
+{
+    struct json_object *list = json_member(allow, "destinationRanges");
+    bool is = json_len(list) == 0 && *ip == '\0';
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *one = json_object_get_string(json_object_array_get_idx(list, i));
+        is = is || str_eq(without_prefix(m, one), ip);
+    }
+    return is;
+}
+
 /* gce-l4.md §9.5 rule 2: no deny firewall stands without one above it that allows, as long
  * as there is traffic. */
 static void watch_deny(struct gce_model *m)
@@ -363,10 +375,10 @@ static void watch_deny(struct gce_model *m)
         json_object_object_foreach(m->resources, other, allow)
         {
             covered =
-                covered || (str_has_prefix(other, "global/firewalls/") &&
-                            json_member(allow, "allowed") != NULL &&
-                            str_eq(destination(m, allow), destination(m, deny)) &&
-                            json_int(allow, "priority", 1000) < json_int(deny, "priority", 1000));
+                covered ||
+                (str_has_prefix(other, "global/firewalls/") &&
+                 json_member(allow, "allowed") != NULL && is_for(m, allow, destination(m, deny)) &&
+                 json_int(allow, "priority", 1000) < json_int(deny, "priority", 1000));
         }
         if (!covered) {
             broken(m, "deny stands above allow (rule 2)", last(path));

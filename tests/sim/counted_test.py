@@ -229,6 +229,10 @@ def test_refused_lost_and_throttled__each_request_is_counted():
         seen, scrape = compare(life)
         codes = {code for (code,) in scrape.sums("trimtab_cloud_requests_total", "code")}
         assert {"0", "503"} <= codes and (CLOUD == "aws" or "429" in codes), codes
+        # The status document names the kind of request that was refused, and is still as its schema says.
+        kinds = [b for b in life.port.status()["budget"] if "kind" in b]
+        assert CLOUD == "azure" or kinds
+        assert all(b["api"] in (CLOUD, "kubernetes") and b["throttled"] + b["held"] > 0 for b in kinds), kinds
         assert CLOUD == "aws" or seen[2] > 0
         secrets, log = secrets_of(life), life.log()
         assert not [s for s in secrets if s in log], "a secret stands in the log"

@@ -173,5 +173,17 @@ def test_rbac__asks_for_no_more_than_aws_needs():
                      ("leases", "create"), ("leases", "get, watch, update")], rules
 
 
+def test_class_of_another_controller__plan_and_explain_say_whose_it_is():
+    """It was "nothing to do", and explain described a load balancer that is never made."""
+    theirs = service("theirs", NLB, loadBalancerClass="example.com/fast")
+    status, out, err = plan(manifests=[theirs])
+    assert status == 0, (status, out, err)
+    assert "Service default/theirs  left alone: its loadBalancerClass example.com/fast is another controller's\n" in out, out
+    status, out, err = run("explain", "--state=" + os.path.abspath(WORLD), "--cluster-name=c1", manifests=[theirs])
+    assert status == 0, (status, out, err)
+    assert out.splitlines()[0] == "default/theirs is served by another controller (loadBalancerClass).", out
+    assert "NLB" not in out, out
+
+
 if __name__ == "__main__":
     sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))

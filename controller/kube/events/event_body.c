@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/data/json.h"
+#include "common/base/str.h"
 
 #define SUBDOMAIN_MAX 253
+#define USUAL_BODY    900 /* bytes; a buffer that grows to it would move several times */
 
 static bool is_subdomain(const char *s)
 {
@@ -44,64 +45,95 @@ size_t event_text_cut(const char *s, size_t max)
     return n;
 }
 
-static void add_time(struct json_object *o, const char *name, int64_t wall_us)
+/* ---- members of a JSON object, in the order in which they are added -------------------------- */
+
+/* Names and texts are written as they come, without a tree: thousands of Services that are loaded
+ * together have as many events. */
+static void add_name(struct str_buf *b, const char *name)
+{
+    str_append(b, b->len > 0 && b->data[b->len - 1] != '{' ? ",\"" : "\"");
+    str_append(b, name);
+    str_append(b, "\":");
+}
+
+static void add_text(struct str_buf *b, const char *name, const char *text)
+{
+    if (text != NULL) { /* else the member is absent */
+        add_name(b, name);
+        str_append_json_quoted(b, text);
+    }
+}
+
+static void add_time(struct str_buf *b, const char *name, int64_t wall_us)
 {
     char text[32];
     time_format_rfc3339(wall_us, text);
-    json_add_str(o, name, text);
+    add_text(b, name, text);
 }
 
-static void add_message(struct json_object *o, const char *message)
+static void add_count(struct str_buf *b, int count)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_append_clean(&b, message, STR_BREAKS_BLANK); /* people read it on terminals */
-    size_t n = event_text_cut(str_buf_text(&b), EVENT_MESSAGE_MAX);
-    json_add(o, "message", json_object_new_string_len(str_buf_text(&b), (int)n));
+    add_name(b, "count");
+    str_appendf(b, "%d", count);
 }
 
-static struct json_object *involved(const struct event_input *in, const char *resource_version)
+static void add_message(struct str_buf *b, const char *message)
 {
-    struct json_object *o = json_object_new_object();
-    json_add_str(o, "kind", in->kind);
-    json_add_str(o, "namespace", in->ns);
-    json_add_str(o, "name", in->name);
-    json_add_str(o, "uid", in->uid);
-    json_add_str(o, "apiVersion", in->api_version);
-    json_add_str(o, "resourceVersion", resource_version);
-    return o;
+    _cleanup_(str_buf_done) struct str_buf clean = STR_BUF_INIT;
+    str_append_clean(&clean, message, STR_BREAKS_BLANK); /* people read it on terminals */
+    size_t n = event_text_cut(str_buf_text(&clean), EVENT_MESSAGE_MAX);
+    add_name(b, "message");
+    str_append_json_quoted_n(b, str_buf_text(&clean), n);
+}
+
+static void add_involved(struct str_buf *b, const struct event_input *in,
+                         const char *resource_version)
+{
+    add_name(b, "involvedObject");
+    str_append_c(b, '{');
+    add_text(b, "kind", in->kind);
+    add_text(b, "namespace", in->ns);
+    add_text(b, "name", in->name);
+    add_text(b, "uid", in->uid);
+    add_text(b, "apiVersion", in->api_version);
+    add_text(b, "resourceVersion", resource_version);
+    str_append_c(b, '}');
 }
 
 char *event_body_create(struct arena *a, const struct event_input *in, const char *resource_version,
                         const struct event_verdict *v, const char *name, int64_t wall_us)
 {
-    struct json_object *o _cleanup_(json_putp) = json_object_new_object();
-    struct json_object *meta = json_object_new_object();
-    struct json_object *source = json_object_new_object();
-    json_add_str(o, "kind", "Event");
-    json_add_str(o, "apiVersion", "v1");
-    json_add_str(meta, "name", name);
-    json_add_str(meta, "namespace", str_or(in->ns, "default"));
-    json_add(o, "metadata", meta);
-    json_add(o, "involvedObject", involved(in, resource_version));
-    json_add_str(o, "reason", in->reason);
-    add_message(o, v->message);
-    json_add_str(source, "component", in->component);
-    json_add(o, "source", source);
-    add_time(o, "firstTimestamp", v->first_us);
-    add_time(o, "lastTimestamp", wall_us);
-    json_add_int(o, "count", v->count);
-    json_add_str(o, "type", in->type);
-    json_add(o, "eventTime", NULL);
-    json_add_str(o, "reportingComponent", v->aggregate ? "" : in->component);
-    json_add_str(o, "reportingInstance", "");
-    return json_text(a, o, JSON_COMPACT);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_buf_reserve(&b, USUAL_BODY);
+    str_append(&b, "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{");
+    add_text(&b, "name", name);
+    add_text(&b, "namespace", str_or(in->ns, "default"));
+    str_append_c(&b, '}');
+    add_involved(&b, in, resource_version);
+    add_text(&b, "reason", in->reason);
+    add_message(&b, v->message);
+    add_name(&b, "source");
+    str_append_c(&b, '{');
+    add_text(&b, "component", in->component);
+    str_append_c(&b, '}');
+    add_time(&b, "firstTimestamp", v->first_us);
+    add_time(&b, "lastTimestamp", wall_us);
+    add_count(&b, v->count);
+    add_text(&b, "type", in->type);
+    str_append(&b, ",\"eventTime\":null");
+    add_text(&b, "reportingComponent", v->aggregate ? "" : in->component);
+    add_text(&b, "reportingInstance", "");
+    str_append_c(&b, '}');
+    return str_buf_to_arena(&b, a);
 }
 
 char *event_body_patch(struct arena *a, const struct event_verdict *v, int64_t wall_us)
 {
-    struct json_object *o _cleanup_(json_putp) = json_object_new_object();
-    json_add_int(o, "count", v->count);
-    add_time(o, "lastTimestamp", wall_us);
-    add_message(o, v->message);
-    return json_text(a, o, JSON_COMPACT);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append_c(&b, '{');
+    add_count(&b, v->count);
+    add_time(&b, "lastTimestamp", wall_us);
+    add_message(&b, v->message);
+    str_append_c(&b, '}');
+    return str_buf_to_arena(&b, a);
 }

@@ -23,6 +23,7 @@ struct known {
     struct made *made;
     int64_t balancer_made_ms; /* 0: none is known of */
     int64_t wrote_ms;         /* 0: never */
+    int64_t unsure_ms;        /* 0: never */
 };
 /* That one; NULL: all. */
 static void drop_made(struct known *k, const char *arn)
@@ -84,7 +85,7 @@ static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
 {
     const struct known *k = map_get(m->by_uid, uid);
     if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL &&
-        k->made == NULL && k->balancer_made_ms == 0 && k->wrote_ms == 0) {
+        k->made == NULL && k->balancer_made_ms == 0 && k->wrote_ms == 0 && k->unsure_ms == 0) {
         (void)map_remove(m->by_uid, uid);
     }
 }
@@ -257,6 +258,22 @@ int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid)
     int64_t wrote_ms = k != NULL ? k->wrote_ms : 0;
     mutex_unlock(&m->lock);
     return wrote_ms;
+}
+
+void aws_memory_unsure(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->unsure_ms = now_ms;
+    mutex_unlock(&m->lock);
+}
+
+int64_t aws_memory_unsure_ms(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    int64_t unsure_ms = k != NULL ? k->unsure_ms : 0;
+    mutex_unlock(&m->lock);
+    return unsure_ms;
 }
 
 void aws_memory_drop(struct aws_memory *m, const char *uid)

@@ -58,6 +58,10 @@ int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid);
  * For some seconds AWS may show what was before. */
 void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms);
 int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
+/* Something may have been made for it just now: AWS did not answer.  When that was last; 0:
+ * never. */
+void aws_memory_unsure(struct aws_memory *m, const char *uid, int64_t now_ms);
+int64_t aws_memory_unsure_ms(struct aws_memory *m, const char *uid);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

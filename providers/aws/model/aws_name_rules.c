@@ -40,9 +40,10 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
                       1, 128, TAG_CHARS, TAG_CHARS, TAG_CHARS, true},
 };
 
-#define FIELD(name, kind_, separator)                                                              \
+#define FIELD(name, kind_, separator_)                                                             \
     {                                                                                              \
-        AWS_ANNOTATION name, NULL, separator, NULL, AWS_NAME_##kind_                               \
+        .key = AWS_ANNOTATION name, .separator = (separator_), .kind = AWS_NAME_##kind_,           \
+        .literal = (separator_) == '\0', .lone = (separator_) == '='                               \
     }
 
 /* Names do not become paths here, so a standing one is never refused for its

@@ -25,6 +25,7 @@ struct aws_draft {
     const char *action;
     enum aws_isolate isolate;
     struct aws_rules rules;
+    bool narrows;
     struct aws_param *params;
     size_t n_params, cap_params;
     struct aws_output *outputs;
@@ -170,6 +171,11 @@ void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isola
     draft_of(p, draft)->isolate = isolate;
 }
 
+void aws_draft_narrows(struct aws_planning *p, int draft)
+{
+    draft_of(p, draft)->narrows = true;
+}
+
 bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *ret)
 {
     if (i >= p->drafts->n) {
@@ -264,6 +270,7 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
         .n_outputs = d->n_outputs,
         .isolate = d->isolate,
         .rules = d->rules,
+        .narrows = d->narrows,
     };
     return w;
 }

@@ -117,6 +117,57 @@ struct aws_rules aws_rules_serving(struct arena *a, const struct aws_rules *actu
     return (struct aws_rules){.items = items, .n = n};
 }
 
+/* ---- what must be shut out ------------------------------------------------------------------- */
+
+/* Rules about clients: in the balancer's own group all, in those of nodes by the description. */
+static bool is_about_clients(const struct aws_rule *r)
+{
+    const char *text = str_nonnull(r->description);
+    return !str_eq(r->protocol, "icmp") &&
+           (str_is_empty(text) || str_has_prefix(text, AWS_RULE_CLIENT));
+}
+
+static bool lets_clients_in_there(const struct aws_rule *stays, const struct aws_rule *r)
+{
+    return is_about_clients(stays) && same_ports(stays, r);
+}
+
+static bool are_about_packets(const struct aws_rules *rules)
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        if (!str_eq(rules->items[i].protocol, "icmp")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of the rules that leave, those that let clients in to ports that stay, if the Service's ranges
+ * have become narrower: one of them lets in what none of the others does.  Rules about the size of
+ * packets go with them when nothing else does. */
+static struct aws_rules narrowing(struct arena *a, const struct aws_group_change *c,
+                                  const struct aws_rules *leave)
+{
+    struct aws_rules stay = aws_rules_minus(a, &c->group->rules, &c->diff.revoke);
+    stay = aws_rules_joined(a, &stay, &c->diff.authorize);
+    struct aws_rule *items = ARENA_ARRAY(a, struct aws_rule, leave->n);
+    size_t n = 0;
+    bool narrower = false;
+    for (size_t i = 0; c->shuts_out && i < leave->n; i++) {
+        const struct aws_rule *r = &leave->items[i];
+        if (is_about_clients(r) && any(&stay, r, lets_clients_in_there)) {
+            items[n++] = *r;
+            narrower = narrower || !any(&stay, r, lets_in_all_of);
+        }
+    }
+    if (!narrower) {
+        return (struct aws_rules){0};
+    }
+    struct aws_rules narrow = {.items = items, .n = n};
+    struct aws_rules rest = aws_rules_minus(a, leave, &narrow);
+    return are_about_packets(&rest) ? *leave : narrow;
+}
+
 /* ---- the order ------------------------------------------------------------------------------- */
 
 /* Which rules leave before others come. */
@@ -163,6 +214,20 @@ static int change(struct aws_planning *p, const struct aws_group_change *c, bool
     return d;
 }
 
+/* Rules leave when all is done that may still use them.  Those that a narrower range shuts out do
+ * not wait for what has nothing to do with them, and may be refused. */
+static void leave(struct aws_planning *p, const struct aws_group_change *c,
+                  const struct aws_rules *rules)
+{
+    struct aws_rules narrow = narrowing(p->a, c, rules);
+    struct aws_rules rest = aws_rules_minus(p->a, rules, &narrow);
+    int d = change(p, c, false, AWS_PHASE_LEAVE, &narrow);
+    if (d >= 0) {
+        aws_draft_narrows(p, d);
+    }
+    (void)change(p, c, false, AWS_PHASE_LEAVE, &rest);
+}
+
 /* Those that serve leave before others come: announced, and owed until they have. */
 static void interrupt(struct aws_planning *p, const struct aws_group_change *c, int gone, int come)
 {
@@ -186,15 +251,13 @@ bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_chang
     struct aws_rules idle = aws_rules_minus(p->a, &c->diff.revoke, &c->serving);
     enum first first = first_of(p, c, &idle);
     int come = change(p, c, true, AWS_PHASE_MAKE, &c->diff.authorize);
-    if (first == IDLE_FIRST) {
+    if (first == ALL_FIRST) {
+        interrupt(p, c, change(p, c, false, AWS_PHASE_CLEAR, &c->diff.revoke), come);
+    } else if (first == IDLE_FIRST) {
         (void)change(p, c, false, AWS_PHASE_CLEAR, &idle);
-        (void)change(p, c, false, AWS_PHASE_LEAVE, &c->serving);
+        leave(p, c, &c->serving);
     } else {
-        int gone = change(p, c, false, first == ALL_FIRST ? AWS_PHASE_CLEAR : AWS_PHASE_LEAVE,
-                          &c->diff.revoke);
-        if (first == ALL_FIRST) {
-            interrupt(p, c, gone, come);
-        }
+        leave(p, c, &c->diff.revoke);
     }
     return c->diff.authorize.n + c->diff.revoke.n > 0;
 }

@@ -11,6 +11,7 @@
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/str.h"
+#include "common/cloud/inventory.h"
 #include "common/lb/service_rules.h"
 
 #include <stdlib.h>
@@ -121,12 +122,6 @@ struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g
     return (struct aws_rules){.items = items, .n = n};
 }
 
-/* As aws_names.c makes them: other texts behind the same words are another program's. */
-static bool is_balancer_name(const char *text)
-{
-    return text[0] == 'a' && strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
-}
-
 struct str_set aws_left_descriptions(const struct aws_planning *p, const struct aws_group *g)
 {
     const char **items = ARENA_ARRAY(p->a, const char *, g->rules.n);
@@ -137,7 +132,7 @@ struct str_set aws_left_descriptions(const struct aws_planning *p, const struct 
         const char *lb = str_has_prefix(text, AWS_RULE_HEALTH)   ? text + strlen(AWS_RULE_HEALTH)
                          : str_has_prefix(text, AWS_RULE_CLIENT) ? text + strlen(AWS_RULE_CLIENT)
                                                                  : "";
-        if (is_balancer_name(lb) && !str_set_has(&p->around->other_names, lb)) {
+        if (inventory_is_lb_name(lb, strlen(lb)) && !str_set_has(&p->around->other_names, lb)) {
             items[n++] = text;
         }
     }
@@ -254,6 +249,7 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
     struct aws_group_change c = {
         .group = g,
         .diff = aws_rules_diff(p->a, &want->rules, &g->rules),
+        .shuts_out = true,
         .why_authorize =
             arena_printf(p->a, "ports and source ranges of Service %s ask for it", key),
         .why_revoke = arena_printf(p->a, "no port or source range of Service %s asks for it", key),

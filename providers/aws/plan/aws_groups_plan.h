@@ -31,6 +31,7 @@ struct aws_group_change {
     /* Rules of diff.revoke by which clients reach the Service today that it still lets in, and by
      * no other rule that stays. */
     struct aws_rules serving;
+    bool shuts_out;            /* what a narrower range shuts out waits for nothing but new rules */
     const char *why_authorize; /* follows "because" */
     const char *why_revoke;
 };

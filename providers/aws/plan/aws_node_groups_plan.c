@@ -395,6 +395,7 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
     struct aws_group_change c = {
         .group = g,
         .diff = aws_nlb_node_rules_diff(p->a, &here, wanted, &g->rules, &p->around->needed),
+        .shuts_out = wanted,
         .why_authorize = arena_printf(p->a, "targets of Service %s are in it", p->service->key),
         .why_revoke = arena_printf(p->a, "the load balancer of Service %s no longer needs it",
                                    p->service->key),

@@ -21,7 +21,8 @@
  *     targets that leave                 those that join the same target group
  *     subnets, security groups           rules; the step before
  *     a target group that leaves         listeners
- *     rules that leave                   all that may still use them
+ *     rules that leave                   all that may still use them; those that a narrower range
+ *                                        shuts out: rules that come to the same group
  *     a security group that leaves       rules and balancers that refer to it
  *
  * Attributes, tags, policies and certificates fail alone (plan.h), and what leaves does not wait
@@ -187,7 +188,21 @@ static unsigned waits_for_of_group(unsigned role)
     }
 }
 
-/* ---- the same target group ------------------------------------------------------------------- */
+/* ---- the same group -------------------------------------------------------------------------- */
+
+/* Rules of one security group, which is there: a new one has none that leave. */
+static bool same_rules(const struct aws_step *x, const struct aws_step *y)
+{
+    const char *ids[2] = {NULL, NULL};
+    const struct aws_step *const steps[2] = {x, y};
+    for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
+        for (size_t i = 0; i < steps[k]->write->n_params; i++) {
+            const struct aws_param *param = &steps[k]->write->params[i];
+            ids[k] = str_eq(param->name, "GroupId") ? param->value.text : ids[k];
+        }
+    }
+    return ids[0] != NULL && str_eq(ids[0], ids[1]);
+}
 
 static const struct lb_value *group_of(const struct aws_step *s)
 {
@@ -228,6 +243,9 @@ static bool follows(const struct order *o, size_t at, size_t on)
     if (other->phase >= s->phase || (o->roles[at] & GOES && is_setting(other))) {
         return false;
     }
+    if (s->write->narrows) {
+        return o->roles[on] == RULES_COME && same_rules(s, other);
+    }
     return (waits_for(o->roles[at], s->phase) & o->roles[on]) != 0 ||
            ((waits_for_of_group(o->roles[at]) & o->roles[on]) != 0 && same_group(s, other));
 }
@@ -248,7 +266,7 @@ static void name_all(const struct order *o, size_t at)
             lb_plan_after(o->plan, s->op, o->steps[i].op);
         }
     }
-    if (at >= WINDOW && o->steps[at - WINDOW].phase == s->phase &&
+    if (at >= WINDOW && !s->write->narrows && o->steps[at - WINDOW].phase == s->phase &&
         !is_setting(&o->steps[at - WINDOW])) {
         lb_plan_after(o->plan, s->op, o->steps[at - WINDOW].op);
     }

@@ -129,6 +129,7 @@ struct aws_write {
     size_t n_outputs;
     enum aws_isolate isolate;
     struct aws_rules rules; /* that aws_draft_rules() was given; n 0: none */
+    bool narrows;           /* aws_draft_narrows() */
 };
 
 /* A classic balancer gets another main group, and groups of its nodes have no room for the rules
@@ -203,6 +204,9 @@ void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,
  * made; indexes in only_if_op and sent_after are handles. */
 struct lb_op *aws_draft_op(struct aws_planning *p, int draft);
 void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isolate);
+/* Takes rules away by which clients come in to ports that stay, and which the Service no longer
+ * lets in: it waits for the group's own new rules, and for nothing else that may be refused. */
+void aws_draft_narrows(struct aws_planning *p, int draft);
 /* The draft is no operation of the plan: it puts back what draft `of` takes away, unless the
  * operation of draft `until` is done (plan.h, lb_undo).  A second one of the same `of`
  * follows the first. */

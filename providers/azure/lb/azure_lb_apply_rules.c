@@ -7,6 +7,7 @@
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "providers/azure/lb/azure_lb_interim_rules.h"
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/model/azure_access_rules.h"
@@ -113,6 +114,10 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     }
     enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
     bool wanted = ask->want && ask->service->has_family[f];
+    if (wanted && !ask->service->internal &&
+        azure_is_interim(ask->service->base, azure_doc_name(frontend))) {
+        return ERR_OK; /* it serves until the status tells the other one */
+    }
     if (ask->want && !wanted && !o.primary) {
         return ERR_OK; /* it pins an address of a family that it lacks: another's frontend */
     }
@@ -571,6 +576,7 @@ bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, str
     struct azure_elements rules = azure_lb_named(a, ask->index, lb, AZURE_LB_RULES, ask->service);
     for (size_t i = 0; i < rules.n; i++) {
         if (azure_has_prefix(azure_doc_name(rules.items[i]), ask->service->base) &&
+            !azure_lb_is_at_interim(ask->service, rules.items[i]) &&
             !is_wanted(a, &d, rules.items[i])) {
             drop_element(&d, AZURE_LB_RULES, rules.items[i]);
             some = true;

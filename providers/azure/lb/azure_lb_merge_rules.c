@@ -4,6 +4,7 @@
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "common/base/str.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/lb/azure_lb_interim_rules.h"
 #include "providers/azure/lb/azure_probe_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
@@ -188,6 +189,15 @@ static struct json_object *renewed(struct json_object *old, struct json_object *
     return o;
 }
 
+/* It stays at an interim frontend, for the ports that the Service asks for. */
+static bool stands_in(const struct azure_merge *m, const struct kind *k, const struct expected *e,
+                      struct json_object *o, bool *ret_changed)
+{
+    return k->part == AZURE_LB_RULES && m->want && !m->service->internal &&
+           azure_lb_is_at_interim(m->service, o) &&
+           azure_lb_interim_follow(o, e->items, e->n, ret_changed);
+}
+
 /* Owned elements that are not expected go; expected ones that are missing come. */
 static bool merge(struct arena *a, const struct azure_merge *m, const struct kind *k,
                   const struct expected *e, struct json_object *lb)
@@ -198,7 +208,8 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
     size_t n_dropped = 0;
     for (size_t i = mine.n; i > 0; i--) {
         struct json_object *o = mine.items[i - 1];
-        if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o)) {
+        if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o) &&
+            !stands_in(m, k, e, o, &changed)) {
             dropped[n_dropped++] = azure_own(a, json_object_get(o));
             if (k->part == AZURE_LB_RULES) {
                 unlink_rule(lb, azure_doc_name(o));

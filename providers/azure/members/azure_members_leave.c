@@ -195,6 +195,7 @@ int azure_observe_convert(struct lb_sync *s, struct err *err)
     struct pools pools = {0};
     azure_need_nothing(y);
     azure_need_balancers(y);
+    azure_need_nsg_soon(y);
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         rc = wrong_pools(y, &pools, err);

@@ -43,27 +43,33 @@ static const struct name_rule rules[AZURE_NAME_KINDS] = {
                         " !-$'-.0-;=@-[]-~", " !-$'-.0-;=@-[]-~", " !-$'-.0-;=@-[]-~", true},
 };
 
-#define FIELD(name, kind_, separator, word)                                                        \
+#define FIELD(name, kind_, separator_, word_)                                                      \
     {                                                                                              \
-        AZURE_ANNOTATION_PREFIX name, &rules[AZURE_NAME_##kind_], separator, word,                 \
-            AZURE_NAME_##kind_                                                                     \
+        .key = AZURE_ANNOTATION_PREFIX name, .rule = &rules[AZURE_NAME_##kind_],                   \
+        .separator = (separator_), .word = (word_), .kind = AZURE_NAME_##kind_                     \
+    }
+/* Upstream, and azure_service.c, cut no blanks off these. */
+#define LITERAL(name, kind_)                                                                       \
+    {                                                                                              \
+        .key = AZURE_ANNOTATION_PREFIX name, .rule = &rules[AZURE_NAME_##kind_],                   \
+        .kind = AZURE_NAME_##kind_, .literal = true                                                \
     }
 #define PREFIX(name)                                                                               \
     {                                                                                              \
-        AZURE_ANNOTATION_PREFIX name, NULL, '\0', NULL, AZURE_NAME_PREFIX                          \
+        .key = AZURE_ANNOTATION_PREFIX name, .kind = AZURE_NAME_PREFIX, .literal = true            \
     }
 
 static const struct name_field fields[] = {
     FIELD("azure-load-balancer-internal-subnet", RESOURCE, '\0', NULL),
     FIELD("azure-load-balancer-resource-group", GROUP, '\0', NULL),
     FIELD("azure-load-balancer-mode", SET, ',', "__auto__"),
-    FIELD("azure-pip-name", RESOURCE, '\0', NULL),
-    FIELD("azure-pip-name-ipv6", RESOURCE, '\0', NULL),
+    LITERAL("azure-pip-name", RESOURCE),
+    LITERAL("azure-pip-name-ipv6", RESOURCE),
     PREFIX("azure-pip-prefix-id"),
     PREFIX("azure-pip-prefix-id-ipv6"),
     FIELD("azure-pip-tags", TAG, '=', NULL),
     FIELD("azure-pip-ip-tags", TAG, '=', NULL),
-    FIELD("azure-dns-label-name", LABEL, '\0', NULL),
+    LITERAL("azure-dns-label-name", LABEL),
     FIELD("azure-allowed-service-tags", SERVICE_TAG, ',', NULL),
     FIELD("azure-pls-resource-group", GROUP, '\0', NULL),
     FIELD("azure-pls-name", RESOURCE, '\0', NULL),

@@ -184,6 +184,18 @@ const char *azure_vnet_id(struct arena *a, const struct azure_naming *n)
                       n->config->vnet_name);
 }
 
+bool azure_is_interim(const char *base, const char *name)
+{
+    static const char word[] = "-interim-";
+    size_t n = strlen(base);
+    const char *digest = name + n + strlen(word);
+    if (!azure_has_prefix(name, base) || strncasecmp(name + n, word, strlen(word)) != 0) {
+        return false;
+    }
+    size_t digits = strspn(digest, "0123456789abcdefABCDEF");
+    return digits == 8 && (digest[8] == '\0' || azure_eq(digest + 8, "-IPv6"));
+}
+
 const char *azure_subnet_id(struct arena *a, const struct azure_naming *n, const char *subnet)
 {
     return URL_RESOURCE_PATH(a, azure_vnet_id(a, n), "subnets", subnet);

@@ -53,6 +53,9 @@ const char *azure_pip_name(struct arena *a, const struct azure_naming *n,
                            const struct tt_service *s, enum azure_family f);
 const char *azure_pip_id(struct arena *a, const struct azure_naming *n, const char *group,
                          const char *pip);
+/* Of a frontend or a public IP that stands in for one of the Service of that base name
+ * (azure_renew_rules.h): "BASE-interim-89abcdef[-IPv6]". */
+bool azure_is_interim(const char *base, const char *name);
 const char *azure_subnet_id(struct arena *a, const struct azure_naming *n, const char *subnet);
 const char *azure_vnet_id(struct arena *a, const struct azure_naming *n);
 bool azure_lb_is_internal(const char *lb);

@@ -268,7 +268,7 @@ struct json_object *azure_nsg_write(const struct azure_nsg *g)
     return array;
 }
 
-void azure_nsg_fields(struct lb_diff *d, const struct azure_nsg_rule *r)
+void azure_nsg_rule_fields(struct lb_diff *d, const struct azure_nsg_rule *r)
 {
     if (r->json == NULL) {
         (void)lb_diff_text(d, "priority", NULL,

@@ -83,6 +83,6 @@ bool azure_nsg_changed(const struct azure_nsg *g);
 /* The array to send: the one that was read when nothing changed.  Lives as long as the arena. */
 struct json_object *azure_nsg_write(const struct azure_nsg *g);
 /* The members in which a rule differs from what was read. */
-void azure_nsg_fields(struct lb_diff *d, const struct azure_nsg_rule *r);
+void azure_nsg_rule_fields(struct lb_diff *d, const struct azure_nsg_rule *r);
 
 #endif

@@ -99,15 +99,17 @@ static struct member read_member(const struct batch *b, const struct azure_nsg_m
 {
     struct member m = {.access = in->access, .gone_after = SIZE_MAX, .cleaned = in->cleaned};
     struct list l = {.a = b->a};
-    add_status(&l, in->access->service->in);
+    const struct azure_nsg_change *c =
+        map_get(b->changes, azure_service_identity(b->a, in->access->service));
+    if (c == NULL || !c->has_left) { /* what the sync has read is older */
+        add_status(&l, in->access->service->in);
+    }
     list_add_texts(&l, &in->assigned);
     /* Its status shows what it does not get, too. */
     struct str_set has = list_set(&l);
     struct str_set withheld = set_of_texts(b->a, &in->access->withheld);
     has = str_set_minus(b->a, &has, &withheld);
     struct list given = {.a = b->a};
-    const struct azure_nsg_change *c =
-        map_get(b->changes, azure_service_identity(b->a, in->access->service));
     if (c != NULL && c->want) {
         list_add_texts(&given, &c->lb_ips);
         list_add_texts(&given, &c->access->additional);
@@ -494,7 +496,7 @@ static bool describe(const struct batch *b, const struct azure_nsg_rule *r,
     }
     struct lb_diff d;
     lb_diff_init(&d, b->a);
-    azure_nsg_fields(&d, r);
+    azure_nsg_rule_fields(&d, r);
     const char *key =
         b->in->n_changes > 0 ? b->in->changes[0].access->service->key : b->in->standing[0].key;
     *ret = (struct azure_nsg_rule_change){

@@ -43,6 +43,7 @@ struct azure_nsg_change {
     /* nodes of its balancer's pools; used when floating IP is off */
     struct azure_texts backend_ips;
     struct azure_texts left; /* addresses that it was given before and has no longer */
+    bool has_left;           /* its status tells no more of them: it needs no port there */
     bool planned;            /* in a plan: it may have no address yet */
     /* Before its balancer changes: what it will need is let in, nothing is taken away. */
     bool adds_only;

@@ -13,7 +13,8 @@ struct ask {
     const struct azure_service *s;
     bool want;
     bool by_marks;
-    const char *desired; /* or NULL */
+    const char *desired;    /* or NULL */
+    const char *desired_id; /* or NULL */
     const struct azure_service *namesake;
     size_t n_references; /* left on the public IP */
     bool user_assigned;
@@ -25,6 +26,12 @@ static bool has_other_ip_tags(struct arena *a, const struct ask *x, struct json_
 {
     return !x->by_marks && !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&
            !azure_ip_tags_eq(a, azure_array(pip, "ipTags"), azure_ip_tags_parse(a, x->s->ip_tags));
+}
+
+static bool is_desired(const struct ask *x, struct json_object *pip)
+{
+    return x->desired_id != NULL ? azure_id_eq(azure_doc_id(pip), x->desired_id)
+                                 : str_eq(azure_doc_name(pip), x->desired);
 }
 
 /* Why it is to be deleted, or NULL. */
@@ -39,7 +46,7 @@ static const char *why_gone(struct arena *a, const struct ask *x, struct json_ob
     if (x->s->internal) {
         return "its Service is internal now";
     }
-    if (!str_eq(azure_doc_name(pip), x->desired)) {
+    if (!is_desired(x, pip)) {
         return "its Service uses another address now";
     }
     return has_other_ip_tags(a, x, pip) ? "its IP tags cannot be changed" : NULL;
@@ -107,13 +114,13 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
                        struct azure_pip_releases *ret, struct err *err)
 {
     const struct azure_pips *pips = ask->pips;
-    const char *desired = ask->desired;
     struct ask x = {.n = ask->naming,
                     .s = ask->service,
                     .want = ask->want,
                     .by_marks = ask->by_marks,
                     .namesake = ask->want ? NULL : ask->namesake,
-                    .desired = ask->desired};
+                    .desired = ask->desired,
+                    .desired_id = ask->desired_id};
     size_t n_owned = 0;
     for (size_t i = 0; i < pips->n; i++) {
         n_owned += azure_pip_owner(a, ask->naming, ask->service, pips->items[i]).owns ||
@@ -127,14 +134,14 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
         if (is_of_other_family(pip, ask->family)) {
             continue;
         }
-        bool is_desired = desired != NULL && str_eq(azure_doc_name(pip), desired);
-        out.found_desired = out.found_desired || is_desired;
+        bool desired = ask->desired != NULL && is_desired(&x, pip);
+        out.found_desired = out.found_desired || desired;
         int rc = look_at(a, &x, pip, &items[out.n], &some, err);
         if (rc != ERR_OK) {
             return rc;
         }
         if (some) {
-            out.deleted_desired = out.deleted_desired || (is_desired && items[out.n].doc == NULL);
+            out.deleted_desired = out.deleted_desired || (desired && items[out.n].doc == NULL);
             out.n++;
         }
     }

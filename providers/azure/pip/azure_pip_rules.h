@@ -77,6 +77,9 @@ struct azure_pip_ask {
     const struct azure_service *namesake;
     /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
     const char *desired;
+    /* releasing: the ID of that one, as there may be another of its name in another group; NULL:
+     * the name decides, as upstream */
+    const char *desired_id;
 };
 /* A new one, without tags of the configuration and without DNS label; owned by the arena. */
 struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,

@@ -13,12 +13,24 @@
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
 
+/* The views lie in the memory of the last turn, which is gone: a stage that does not look has none
+ * (its plan may still ask for them). */
+static void forget_views(struct azure_sync *y)
+{
+    y->claims = NULL;
+    y->indexes = NULL;
+    y->lbs = y->old = (struct azure_lbs){0};
+    y->pips = (struct azure_pips){0};
+    y->nsg = NULL;
+    y->placement.lbs = y->lbs;
+    y->placement.pips = y->pips;
+}
+
 /* A resource that was read by name because a list lacked it counts as long as the list.  What
  * another stage has read stays in sight as the snapshot has it by now. */
 void azure_need_nothing(struct azure_sync *y)
 {
-    y->claims = NULL; /* the last turn's */
-    y->indexes = NULL;
+    forget_views(y);
     y->stage_is_new = true;
     for (size_t i = 0; i < y->n_seen; i++) {
         struct azure_seen *seen = &y->seen[i];
@@ -385,6 +397,17 @@ bool azure_need_groups_in_use(struct azure_sync *y)
     return some;
 }
 
+/* What an edit has left in another group goes with it, also if no frontend names it any more. */
+static void need_former_group(struct azure_sync *y, const struct azure_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    const char *group =
+        before != NULL ? azure_service_read(y->s->a, &y->p->naming, before)->pip_group : NULL;
+    if (group != NULL) {
+        azure_need(y, AZURE_PIPS, pip_scope(y, group));
+    }
+}
+
 void azure_need_lists(struct azure_sync *y)
 {
     struct arena *a = y->s->a;
@@ -393,8 +416,10 @@ void azure_need_lists(struct azure_sync *y)
     azure_need(y, AZURE_LBS, azure_arm_collection(a, arm, AZURE_LBS, c->lb_resource_group));
     azure_need(y, AZURE_PIPS, pip_scope(y, c->resource_group));
     for (size_t i = 0; i < y->s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i])) {
-            azure_need(y, AZURE_PIPS, pip_scope(y, y->items[i].service->pip_group));
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it)) {
+            azure_need(y, AZURE_PIPS, pip_scope(y, it->service->pip_group));
+            need_former_group(y, it);
         }
     }
     for (size_t i = 0; i < y->n_seen; i++) {
@@ -430,6 +455,17 @@ void azure_need_for_new(struct azure_sync *y)
         azure_need_zones(y);
         if (it->service->internal && it->service->in->n_ingress == 0) {
             azure_need(y, AZURE_SUBNETS, subnet_scope(y, it->service));
+        }
+    }
+}
+
+void azure_need_nsg_soon(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_ENSURE) {
+            azure_need_nsg(y);
+            return;
         }
     }
 }

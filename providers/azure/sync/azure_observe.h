@@ -26,6 +26,9 @@ void azure_need_lists(struct azure_sync *y);
  * one by now.  True: one of them is not known yet, so azure_see() is due. */
 bool azure_need_groups_in_use(struct azure_sync *y);
 void azure_need_nsg(struct azure_sync *y);
+/* Services that are ensured need it after their members: it is asked for in the wave with what else
+ * a write of balancers has made stale, and not in one of its own. */
+void azure_need_nsg_soon(struct azure_sync *y);
 /* The zones of the region: y->zones. */
 void azure_need_zones(struct azure_sync *y);
 /* Services that are ensured need these before their first write, whatever lists say: zones, and new

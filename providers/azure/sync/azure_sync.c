@@ -113,11 +113,15 @@ struct addresses {
     const struct azure_service *service;
     const char **items;
     size_t n;
+    const char **interim;
+    size_t n_interim;
 };
 
-static void add_address(struct addresses *x, const char *ip)
+static void add_address(struct addresses *x, const char *ip, bool interim)
 {
-    if (!str_is_empty(ip)) {
+    if (!str_is_empty(ip) && interim) {
+        x->interim[x->n_interim++] = ip;
+    } else if (!str_is_empty(ip)) {
         x->items[x->n++] = ip;
     }
 }
@@ -133,31 +137,90 @@ static void add_of_lb(struct addresses *x, struct json_object *lb)
         const char *pip = azure_ref(o, "publicIPAddress");
         if (pip != NULL) {
             struct json_object *doc = azure_pip_by_id(&x->y->pips, pip);
-            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL);
+            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL,
+                        azure_is_interim(x->service->base, azure_doc_name(o)));
         } else {
-            add_address(x, azure_prop_str(o, "privateIPAddress"));
+            add_address(x, azure_prop_str(o, "privateIPAddress"), false);
         }
     }
 }
 
-struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service)
+static bool is_ipv6(const char *ip)
+{
+    return strchr(ip, ':') != NULL;
+}
+
+/* Interim ones count for families that have no other. */
+static void add_interim(struct addresses *x)
+{
+    bool has[AZURE_FAMILIES] = {false, false};
+    size_t left = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        has[is_ipv6(x->items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;
+    }
+    for (size_t i = 0; i < x->n_interim; i++) {
+        if (has[is_ipv6(x->interim[i]) ? AZURE_IPV6 : AZURE_IPV4]) {
+            x->interim[left++] = x->interim[i];
+        } else {
+            x->items[x->n++] = x->interim[i];
+        }
+    }
+    x->n_interim = left;
+}
+
+static struct azure_texts find_addresses(struct azure_sync *y, const struct azure_service *service,
+                                         bool left)
 {
     size_t most = 1;
     for (size_t i = 0; i < y->lbs.n; i++) {
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
     /* Asked for every Service of a batch: only what is found is kept. */
-    const char **found = xcalloc(most, sizeof(*found));
-    struct addresses x = {.y = y, .service = service, .items = found};
+    const char **found = xcalloc(2 * most, sizeof(*found));
+    struct addresses x = {.y = y, .service = service, .items = found, .interim = found + most};
     for (size_t i = 0; i < y->lbs.n; i++) {
         if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) == service->internal) {
             add_of_lb(&x, y->lbs.items[i]);
         }
     }
-    struct azure_texts out = {.n = x.n};
-    out.items = x.n == 0 ? NULL : arena_memdup(y->s->a, found, x.n * sizeof(*found));
+    add_interim(&x);
+    struct azure_texts out = {.n = left ? x.n_interim : x.n};
+    out.items = out.n == 0
+                    ? NULL
+                    : arena_memdup(y->s->a, left ? x.interim : x.items, out.n * sizeof(*found));
     free(found);
     return out;
+}
+
+struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service)
+{
+    return find_addresses(y, service, false);
+}
+
+struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service)
+{
+    return find_addresses(y, service, true);
+}
+
+bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
+                             struct azure_texts *ret)
+{
+    const char **items = ARENA_ARRAY(y->s->a, const char *, AZURE_FAMILIES);
+    bool all = true;
+    *ret = (struct azure_texts){.items = items};
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char *id = it->interim[f] != NULL ? it->interim[f] : it->pips[f].id;
+        if (!it->service->has_family[f] || id == NULL) {
+            continue;
+        }
+        struct json_object *pip = azure_pip_by_id(&y->pips, id);
+        const char *ip = pip != NULL ? azure_pip_address(pip) : "";
+        all = all && *ip != '\0';
+        if (*ip != '\0') {
+            items[ret->n++] = ip;
+        }
+    }
+    return all;
 }
 
 /* A frontend of the Service without an address does not count for its family. */
@@ -166,10 +229,27 @@ bool azure_lacks_address(struct azure_sync *y, const struct azure_service *servi
     bool has[AZURE_FAMILIES] = {false, false};
     struct azure_texts ips = azure_addresses_of(y, service);
     for (size_t i = 0; i < ips.n; i++) {
-        has[strchr(ips.items[i], ':') != NULL ? AZURE_IPV6 : AZURE_IPV4] = true;
+        has[is_ipv6(ips.items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;
     }
     return (service->has_family[AZURE_IPV4] && !has[AZURE_IPV4]) ||
            (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);
+}
+
+bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    const struct tt_service *in = it->service->in;
+    struct azure_texts now = azure_addresses_of(y, it->service);
+    struct azure_texts also = azure_access_read(a, it->service)->additional;
+    struct str_set own = str_set_make(a, now.items, now.n);
+    struct str_set additional = str_set_make(a, also.items, also.n);
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        const char *ip = in->ingress[i].ip;
+        if (!str_is_empty(ip) && !str_set_has(&own, ip) && !str_set_has(&additional, ip)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- what outlives the sync ------------------------------------------------------------------ */
@@ -206,7 +286,7 @@ void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
     }
 }
 
-bool azure_security_goes_beside(const struct azure_sync *y)
+bool azure_security_goes_beside(struct azure_sync *y)
 {
     bool some = false;
     for (size_t i = 0; i < y->s->n_items; i++) {
@@ -217,7 +297,8 @@ bool azure_security_goes_beside(const struct azure_sync *y)
         if (azure_item_is_unproven(it) || it->service->disable_floating_ip) {
             return false;
         }
-        some = some || (it->service->in->n_ingress == 0 && !it->service->disable_nsg_rule);
+        bool comes = it->service->in->n_ingress == 0 || azure_leaves_told(y, it);
+        some = some || (comes && !it->service->disable_nsg_rule);
     }
     return some;
 }

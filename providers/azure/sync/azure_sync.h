@@ -12,6 +12,7 @@
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "providers/azure/lb/azure_select_rules.h"
+#include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/pip/azure_pip_rules.h"
 #include "providers/azure/sync/azure_handle.h"
 
@@ -36,6 +37,8 @@ struct azure_item {
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":
      * there is no room for one; NULL:  none is made anew */
     const char *interim[AZURE_FAMILIES];
+    bool interim_serves; /* all of these exist, and the status is to tell them */
+    bool interim_beside; /* they serve on frontends beside the Service's own */
 };
 
 /* A list that a stage needs, and whether this very sync has read it. */
@@ -86,6 +89,7 @@ struct azure_sync {
     size_t n_namespaces;
     /* the first operation of the stage under way: a plan that is only shown is of all stages */
     size_t stage_op;
+    bool interim;          /* the stage under way puts up interim frontends */
     bool security_planned; /* the stage "security" has a line about the group */
     bool stage_is_new;     /* it has none yet */
     /* planning: what stays and comes in the security group is in the plan already */
@@ -126,17 +130,28 @@ bool azure_item_is_unproven(const struct azure_item *it);
 bool azure_renews(const struct azure_item *it);
 /* One that takes part, and whose wishes are carried out. */
 bool azure_item_is_carried_out(const struct azure_item *it);
-/* A batch has a new Service, and no rule names nodes.  Then the security group needs only what
- * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
- * what that takes, and azure_plan_security_beside() adds it to a plan that writes some. */
-bool azure_security_goes_beside(const struct azure_sync *y);
+/* A batch has a Service that is new or has changed sides, and no rule names nodes.  Then the
+ * security group needs only what balancers and public IPs say, and is written beside the members:
+ * azure_observe_members() reads what that takes, and azure_plan_security_beside() adds it to a plan
+ * that writes some. */
+bool azure_security_goes_beside(struct azure_sync *y);
 /* All of them: those that go first, then by age; so later ones find the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
- * the other kind.  A public IP without an address yet counts as none. */
+ * the other kind.  A public IP without an address yet counts as none, and an interim frontend
+ * counts while there is no other one of its family. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
+/* The addresses that serve the Service while its public IPs are made anew: interim ones, and of a
+ * family of which none is, its own.  False: Azure has yet to give one. */
+bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
+                             struct azure_texts *ret);
+/* Those of interim frontends that do not count. */
+struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service);
 /* A family of the Service has no frontend with an address (yet). */
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
+/* The status has an address that is neither of a frontend of the Service (any more) nor one of its
+ * additional ones. */
+bool azure_leaves_told(struct azure_sync *y, const struct azure_item *it);
 /* Keeps in mind which addresses the Service has: its status may lag behind (17 row 20). */
 void azure_remember(struct azure_sync *y, const struct azure_item *it);
 /* Keeps in mind where a Service was let in for an edit that may be refused yet; and those

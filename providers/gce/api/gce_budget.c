@@ -14,7 +14,7 @@ enum group {
 
 #define LIMIT(words)                                                                               \
     {                                                                                              \
-        .api = "gce", .kind = words, .per_second = 20, .burst = 300                                \
+        .api = "gce", .kind = words, .per_second = 20, .burst = 300, .sustained = 24.5             \
     }
 
 const struct budget_limit gce_budget_limits[GCE_BUDGETS] = {

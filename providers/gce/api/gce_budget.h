@@ -3,7 +3,7 @@
  *
  * A project may send 1,500 requests a minute of each group, counted again every minute; more are
  * refused with 403 rateLimitExceeded.  A budget of 300 at once and 20 a second stays below that in
- * every minute.
+ * every minute; 24.5 a second do once the 300 are a minute ago.
  * Source: cloud.google.com/compute/api-quota, default quotas per project and per
  * project and region. */
 #ifndef TRIMTAB_GCE_BUDGET_H

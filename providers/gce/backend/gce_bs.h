@@ -74,6 +74,12 @@ struct gce_bs_input {
     /* Rules of another uid that refer to the Service's backend service: an older Service of this
      * name left them.  Sorted. */
     struct gce_strs older_rules;
+    /* Addresses of its rules that are reserved, whatever their reservation's name, as far as that
+     * matters and is known: they cannot be lost with the rule. */
+    struct str_set reserved_ips;
+    /* ENSURE: what it had as another kind has just gone: its address is held until the end of
+     * the sync */
+    bool changes_kind;
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */

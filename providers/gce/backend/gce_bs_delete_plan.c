@@ -102,6 +102,16 @@ static bool is_users(const struct deleting *x, const char *name)
     return false;
 }
 
+/* While the Service only changes its kind it is needed until the end of the sync. */
+static void delete_former_address(struct deleting *x, const struct gce_bs_names *n, int family)
+{
+    const char *name = n->former_address[family];
+    if (name != NULL && x->e.in->only == 0 && gce_slots_address(x->e.seen, name) != NULL) {
+        (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
+                          "an interrupted run left it, and the Service is going away");
+    }
+}
+
 static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int family)
 {
     for (size_t i = 0; n->rules[family][i] != NULL; i++) {
@@ -185,6 +195,7 @@ static void delete_all(struct deleting *x, const struct gce_bs_names *n)
     bool has_deny = only == 0 || (only & BIT_NETLB) != 0;
     for (int family = 0; family < 2; family++) {
         delete_rules(x, n, family);
+        delete_former_address(x, n, family);
         bool taken_over = n->legacy && x->e.in->keeps_traffic;
         for (size_t i = 0; !shares && !taken_over && n->firewalls[family][i] != NULL; i++) {
             delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);

@@ -2,8 +2,8 @@
 /* gce_bs_ensure_plan.h: what the parts of the ENSURE planner share (gce_bs_plan.c calls them in
  * this order).
  *
- *     gce_bs_rules_plan.c     per family: which rules go, stay, are patched, come; which address,
- *                             who holds it
+ *     gce_bs_rules_plan.c     per family: which rules go, stay, are patched, come; which address
+ *     gce_bs_address_plan.c   who holds it, and that of the rules that go
  *     gce_bs_backend_plan.c   the backend service and what it refers to
  *     gce_bs_check_plan.c     the health check, its firewalls, and those of the other policy
  *     gce_bs_firewall_plan.c  traffic and deny firewalls
@@ -38,11 +38,14 @@ struct bs_side {
     /* the rule from which people know the load balancer; NULL if there is none */
     const struct gce_rule *first;
     struct gce_l4_address_choice choice;
-    const struct gce_address *held; /* of our name, left by an interrupted run */
+    const struct gce_address *held; /* left by an interrupted run, for these rules */
+    /* The same for rules that were to go: it may be `held`. */
+    const struct gce_address *former;
     bool held_usable;
     bool hold_wanted;
     bool hold_first;     /* for the firewall's sake alone: nothing can be lost */
     int hold;            /* handle of the operation that holds the address, -1 */
+    int keep;            /* of the one that holds the address of the rules that go, -1 */
     struct lb_value ip;  /* without prefix; by handle when it is known later */
     int allow;           /* handle of the operation on the traffic firewall, -1 */
     bool ranges_changed; /* clients that came in are kept out from now on */
@@ -63,9 +66,17 @@ struct bs_ensure {
 /* gce_bs_rules_plan.c */
 int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err) _warn_unused_;
 void bs_plan_rules(struct bs_ensure *n, struct bs_side *s);
-void bs_plan_release(struct bs_ensure *n, struct bs_side *s);
 bool bs_side_loses_rules(const struct bs_side *s); /* some that stand go, at least for a while */
 bool bs_side_changes_rules(const struct bs_side *s);
+/* gce_bs_address_plan.c */
+void bs_choose_held(struct bs_ensure *n, struct bs_side *s);
+/* `must`: or the address could be lost; `pays`: for the firewall's sake alone. */
+void bs_decide_hold(struct bs_ensure *n, struct bs_side *s, bool must, bool pays);
+void bs_plan_hold(struct bs_ensure *n, struct bs_side *s);
+/* After bs_plan_hold(): the address of the new rules is known as far as it can be. */
+void bs_plan_keep(struct bs_ensure *n, struct bs_side *s);
+void bs_plan_release(struct bs_ensure *n, struct bs_side *s);
+const char **bs_outcome_ip(const struct bs_ensure *n, const struct bs_side *s);
 /* gce_bs_rules_diff_plan.c: the first difference in the Service's words ("spec.ports
  * changed"), and all of them. */
 const char *bs_rule_because(const struct gce_rule *is, const struct gce_rule *want);
@@ -113,6 +124,8 @@ struct bs_firewall {
     enum bs_phase phase;          /* as long as it needs no address that is known later */
     enum bs_phase late_phase;
     struct lb_value ip;
+    /* destinations besides that address: that of the rule that goes */
+    struct gce_strs beside;
     bool has_ip;    /* its body holds the address */
     bool shared;    /* others use it, too */
     bool of_check;  /* it lets health checks in */

@@ -58,6 +58,9 @@ static struct gce_firewall as_wanted(const struct bs_ensure *n, const struct bs_
     if (late) {
         want.destinations = (struct gce_strs){0};
     }
+    for (size_t i = 0; !late && i < w->beside.n; i++) {
+        want.destinations = gce_strs_with(n->e.a, &want.destinations, w->beside.items[i]);
+    }
     if (is != NULL && n->e.in->tags.n == 0) {
         want.tags = is->tags;
     }
@@ -124,7 +127,8 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
     lb_diff_init(&diff, n->e.a);
     want.priority = want.priority == 0 ? is->priority : want.priority; /* not sent: it stays */
     if (w->has_ip && w->ip.text == NULL && w->ip.op >= 0) {
-        const char *old = is->destinations.n > 0 ? is->destinations.items[0] : NULL;
+        bool replaces = w->beside.n == 0 && is->destinations.n > 0;
+        const char *old = replaces ? is->destinations.items[0] : NULL;
         want.destinations = is->destinations;
         want.description = is->description; /* it only repeats the address */
         (void)lb_diff_value(&diff, "destinationRanges", old, w->ip);
@@ -139,8 +143,10 @@ static void put_late(const struct bs_ensure *n, const struct bs_firewall *w,
 {
     const char *text = full->description;
     bool whole = w->f->denied.n > 0 && str_has_suffix(w->f->name, "-ipv6");
-    arg->late[arg->n_late++] = (struct gce_op_late){
-        .member = "destinationRanges", .value = w->ip, .suffix = whole ? GCE_BS_PREFIX_V6 : NULL};
+    arg->late[arg->n_late++] = (struct gce_op_late){.member = "destinationRanges",
+                                                    .value = w->ip,
+                                                    .beside = w->beside,
+                                                    .suffix = whole ? GCE_BS_PREFIX_V6 : NULL};
     if (strstr(text, GCE_LATER) != NULL) { /* the old kind's description names the address */
         arg->late[arg->n_late++] = gce_late_text(n->e.a, "description", text, w->ip);
     }
@@ -157,6 +163,9 @@ static struct gce_op op_of(const struct bs_ensure *n, const struct bs_firewall *
                          .verb = create ? GCE_INSERT : GCE_PATCH,
                          .body = gce_own(a, gce_firewall_body(want, clears))};
     struct gce_firewall told = *want;
+    if (w->beside.n > 0 && !late) {
+        told.destinations = gce_bs_firewall_for(a, n->d, w->f, w->ip.text).destinations;
+    }
     if (late) {
         const struct gce_firewall full = gce_bs_firewall_for(a, n->d, w->f, GCE_LATER);
         put_late(n, w, &full, &arg);
@@ -299,6 +308,33 @@ static struct gce_firewall above_deny(const struct bs_ensure *n, const struct bs
     return f;
 }
 
+/* The rule that goes has its clients until then, and if it is put back. */
+static bool stands_by_both(const struct bs_ensure *n, const struct bs_side *s,
+                           const struct gce_firewall *is, const struct bs_firewall *w)
+{
+    const char *was = s->first == NULL ? "" : gce_l4_ip_without_prefix(n->e.a, s->first->ip);
+    bool moves = *was != '\0' && (w->ip.text == NULL || !str_eq(w->ip.text, was));
+    return w->has_ip && is != NULL && is->destinations.n > 0 && moves && bs_side_loses_rules(s);
+}
+
+/* Once the new rule stands; whatever made the firewall as it is until then. */
+static void plan_narrow(struct bs_ensure *n, const struct bs_side *s,
+                        const struct bs_firewall *both, const struct gce_firewall *between)
+{
+    struct bs_firewall w = *both;
+    w.beside = (struct gce_strs){0};
+    w.only_after = s->allow;
+    w.change_why = "no rule has the former address any more";
+    struct gce_firewall is = *between;
+    if (w.ip.text == NULL) {
+        is.destinations = both->beside;
+    }
+    int at = put_firewall(n, &w, &is, as_wanted(n, &w, &is), BS_DROP);
+    bs_op(&n->e, at)->why = w.change_why;
+    bs_op(&n->e, at)->tidies = true;
+    bs_pending_of(&n->e, at)->narrows = true;
+}
+
 int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
 {
     if (!s->d->wanted || !s->d->want_firewall) {
@@ -318,18 +354,24 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
         .change_why = "spec.ports changed",
         .note = arena_printf(n->e.a, "tags: %s", str_set_text(n->e.a, &n->e.in->tags, ", ")),
     };
+    bool both = stands_by_both(n, s, is, &w);
+    w.beside = both ? is->destinations : w.beside;
+    w.late_phase = both ? BS_PREPARE : w.late_phase;
     struct gce_firewall want = as_wanted(n, &w, is);
-    bool pinned_elsewhere = is != NULL && w.has_ip && w.ip.text != NULL &&
+    bool pinned_elsewhere = !both && is != NULL && w.has_ip && w.ip.text != NULL &&
                             !gce_strs_same(n->e.a, &is->destinations, &want.destinations);
     /* While the old rule stands its clients may come in: the firewall follows the rule
      * to another address. */
     w.phase = pinned_elsewhere ? BS_ALLOW : BS_PREPARE;
     s->ranges_changed = is != NULL && narrows(n, is, &want);
     int rc = bs_firewall_ensure(n, &w, &s->allow, err);
-    bool early = w.phase == BS_PREPARE && !(w.has_ip && w.ip.text == NULL);
+    bool early = both || (w.phase == BS_PREPARE && !(w.has_ip && w.ip.text == NULL));
     if (rc == ERR_OK && s->allow >= 0 && is != NULL && early &&
         bs_op(&n->e, s->allow)->verb == LB_CHANGE) {
         bs_op(&n->e, s->allow)->undo = bs_undo_traffic(n, s, is, &want);
+    }
+    if (rc == ERR_OK && both && bs_firewall_is_ours(n->e.a, n->e.in, is)) {
+        plan_narrow(n, s, &w, &want);
     }
     return rc;
 }

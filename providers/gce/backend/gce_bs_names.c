@@ -3,6 +3,7 @@
 #include "providers/gce/backend/gce_bs_names.h"
 
 #include "common/base/str.h"
+#include "providers/gce/model/gce_former_address.h"
 #include "providers/gce/model/gce_ilb_names.h"
 
 static void make_l4(struct arena *a, const struct gce_bs_facts *f, const struct tt_service *s,
@@ -14,6 +15,8 @@ static void make_l4(struct arena *a, const struct gce_bs_facts *f, const struct 
     *ret = (struct gce_bs_names){
         .rules = {{n.legacy, n.rule_tcp, n.rule_udp, n.rule_l3},
                   {n.legacy_v6, n.rule_tcp_v6, n.rule_udp_v6, n.rule_l3_v6}},
+        .former_address = {gce_former_address_name(a, n.legacy, false),
+                           gce_former_address_name(a, n.legacy, true)},
         .firewalls = {{n.firewall}, {n.firewall_v6}},
         .deny = {n.deny, n.deny_v6},
         .local_check_firewall = {n.local_check_firewall, n.local_check_firewall_v6},
@@ -32,6 +35,7 @@ static void make_legacy(struct arena *a, const struct gce_bs_facts *f, const str
     *ret = (struct gce_bs_names){
         .legacy = true,
         .rules = {{n.lb}},
+        .former_address = {gce_former_address_name(a, n.lb, false)},
         .firewalls = {{n.firewall, n.legacy_firewall}},
         .local_check_firewall = {n.local_check_firewall},
         .shared_check_firewall = {n.shared_check_firewall},

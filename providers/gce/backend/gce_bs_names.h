@@ -16,6 +16,7 @@ struct gce_bs_names {
     bool legacy; /* cloud-provider-gcp's */
     /* By family, [0] IPv4, [1] IPv6; NULL ends a list.  Held addresses have the names of rules. */
     const char *rules[2][GCE_BS_NAMES_MAX + 1];
+    const char *former_address[2];                  /* gce_former_address.h */
     const char *firewalls[2][GCE_BS_NAMES_MAX + 1]; /* let clients in */
     const char *deny[2];
     const char *local_check_firewall[2];

@@ -21,6 +21,8 @@
  *     a forwarding rule that comes       its backend service, its address, the rule that it
  *                                        replaces
  *     a firewall of another address      the rule with that address
+ *     a firewall without the former      the new rule, the deny firewall
+ *     address
  *     the deny firewall                  all that lets in; where a rule is replaced, the new one
  *     what is used no more               whatever used it: backend service after rule, check and
  *                                        NEGs after backend service, a check's firewall after the
@@ -54,12 +56,16 @@
 #define RULE         0x020000u
 #define RULE_GOES    0x040000u
 #define CHECK_GOES   0x080000u
+#define NARROW       0x100000u /* a firewall for traffic to the new address alone */
 
 /* All that a new rule needs to serve, but for what cannot come before the old one has gone. */
 #define READY (FREE | HOLD | CHECK | CHECK_WALL | TRAFFIC | NEG | JOIN | BACKEND | TURN)
 
 static unsigned firewall_role(const struct gce_pending *one, bool goes)
 {
+    if (one->narrows) {
+        return NARROW;
+    }
     if (goes) {
         return one->draft.phase == BS_FIRST   ? WALL_FIRST
                : one->draft.phase == BS_AFTER ? WALL_GOES
@@ -140,6 +146,8 @@ static unsigned waits_for(const struct gce_pending *one, bool replaces)
         return WALL_FIRST;
     case TRAFFIC:
         return WALL_FIRST | (phase == BS_ALLOW ? RULE : 0);
+    case NARROW: /* behind deny, which names the former address until then */
+        return TRAFFIC | DENY | RULE | RULE_GOES;
     case DENY:
         return WALL_FIRST | TRAFFIC | CHECK_WALL | (replaces ? RULE : 0);
     case NEG:

@@ -97,20 +97,6 @@ static const char *tier_of(const struct bs_ensure *n, const struct bs_side *s,
     return follows ? kept : q->tier;
 }
 
-static bool held_fits(const struct bs_ensure *n, const struct bs_side *s,
-                      const struct gce_rule *want)
-{
-    const struct gce_address *h = s->held;
-    const char *type = n->d->internal ? "INTERNAL" : "EXTERNAL";
-    const char *ip = gce_l4_ip_without_prefix(n->e.a, h->ip);
-    bool place = !n->d->internal || str_is_empty(want->subnetwork) || str_is_empty(h->subnetwork) ||
-                 gce_link_same(h->subnetwork, want->subnetwork);
-    bool tier = n->d->internal || str_is_empty(h->tier) || str_eq(h->tier, want->tier);
-    return *ip != '\0' && str_eq(str_or(h->type, "EXTERNAL"), type) && place && tier &&
-           str_eq(str_nonnull(h->ip_collection), str_nonnull(want->ip_collection)) &&
-           (*s->choice.ask == '\0' || str_eq(ip, s->choice.ask));
-}
-
 /* ---- which rules ----------------------------------------------------------------------------- */
 
 static bool same_address(struct arena *a, const char *x, const char *y)
@@ -232,31 +218,6 @@ static struct gce_l4_address_question question_of(const struct bs_ensure *n,
     };
 }
 
-/* An address held for a rule of another protocol: a run was interrupted, and the ports changed
- * after it. */
-static const struct gce_address *stray_address(const struct bs_ensure *n, const struct bs_side *s,
-                                               const char *name)
-{
-    const struct gce_address *is = gce_slots_address(n->e.seen, name);
-    bool ours = is != NULL && !str_eq(name, s->d->address_name) &&
-                !str_eq(name, str_nonnull(s->d->user.name)) &&
-                str_eq(is->description, gce_l4_address_description(n->e.a, n->e.in->key));
-    return ours ? is : NULL;
-}
-
-/* A reservation of the user's whose name is the one under which we hold is not ours
- * to give back. */
-static const struct gce_address *held_by_us(const struct bs_ensure *n, const struct bs_side *s)
-{
-    bool users = str_eq(str_nonnull(s->d->user.name), s->d->address_name);
-    const struct gce_address *held =
-        users ? NULL : gce_slots_address(n->e.seen, s->d->address_name);
-    for (size_t i = 0; held == NULL && n->has_names && n->names.rules[s->family][i] != NULL; i++) {
-        held = stray_address(n, s, n->names.rules[s->family][i]);
-    }
-    return held;
-}
-
 static int decide_user_tier(const struct bs_ensure *n, const struct bs_side *s, const char *tier,
                             struct err *err)
 {
@@ -264,13 +225,6 @@ static int decide_user_tier(const struct bs_ensure *n, const struct bs_side *s, 
         return ERR_OK;
     }
     return gce_l4_user_address_check(&s->d->user, tier, err);
-}
-
-/* On a network without subnetworks an internal address cannot be reserved (gce-l4.md §4.4). */
-static bool can_hold(const struct bs_ensure *n, const struct bs_side *s)
-{
-    return !n->d->internal ||
-           !(str_is_empty(n->e.f->subnetwork) && str_is_empty(s->d->rules[0].subnetwork));
 }
 
 /* The firewall of a new balancer names its address.  Held first, the address is known at once, and
@@ -294,9 +248,7 @@ static void decide_ip(struct bs_ensure *n, struct bs_side *s)
     size_t inserted = count_inserted(s);
     bool must =
         gce_l4_address_must_be_held(&s->choice, bs_side_loses_rules(s), s->d->n_rules, inserted);
-    s->held_usable = s->held != NULL && held_fits(n, s, &s->rules[0].want);
-    s->hold_first = !must && can_hold(n, s) && pays_to_hold(n, s);
-    s->hold_wanted = s->hold_first || (must && can_hold(n, s) && !s->held_usable);
+    bs_decide_hold(n, s, must, pays_to_hold(n, s));
     s->ip = LB_VALUE(NULL);
     if (inserted < s->d->n_rules && s->rules[0].is != NULL && !s->rules[0].remake) {
         s->ip = LB_VALUE(gce_l4_ip_without_prefix(n->e.a, s->rules[0].is->ip));
@@ -311,6 +263,7 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
 {
     const struct gce_rule *rules[GCE_BS_NAMES_MAX];
     s->hold = -1;
+    s->keep = -1;
     s->allow = -1;
     find_stale(n, s);
     if (!s->d->wanted) {
@@ -319,7 +272,7 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
     struct gce_l4_address_question q = question_of(n, s, rules);
     gce_l4_address_choose(n->e.a, &q, &s->choice);
     s->first = q.n_rules > 0 ? q.rules[0] : NULL;
-    s->held = held_by_us(n, s);
+    bs_choose_held(n, s);
     q.tier = tier_of(n, s, &q);
     int rc = decide_user_tier(n, s, q.tier, err);
     for (size_t i = 0; rc == ERR_OK && i < s->d->n_rules; i++) {
@@ -334,127 +287,6 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
         decide_ip(n, s);
     }
     return rc;
-}
-
-/* ---- address: held, given back --------------------------------------------------------------- */
-
-static struct gce_address address_body(const struct bs_ensure *n, const struct bs_side *s)
-{
-    const struct gce_rule *want = &s->rules[0].want;
-    bool known = *s->choice.ask != '\0';
-    struct gce_address d = {
-        .name = s->d->address_name,
-        .description = gce_l4_address_description(n->e.a, n->e.in->key),
-        .ip = s->choice.ask,
-        .type = n->d->internal ? "INTERNAL" : "EXTERNAL",
-        .tier = n->d->internal ? "" : want->tier,
-        .subnetwork = n->d->internal ? want->subnetwork : "",
-        .ip_collection = want->ip_collection,
-    };
-    if (s->d->v6 && known) {
-        d.prefix_length = 96;
-    } else if (s->d->v6) {
-        d.ip_version = "IPV6";
-        d.endpoint_type = n->d->internal ? "" : "NETLB";
-        d.subnetwork = want->subnetwork;
-    }
-    return d;
-}
-
-static const char **outcome_of(const struct bs_ensure *n, const struct bs_side *s)
-{
-    struct gce_bs_outcome *o = n->e.in->outcome;
-    return s->d->v6 ? &o->ip_v6 : &o->ip_v4;
-}
-
-static const char *hold_why(const struct bs_side *s, bool known)
-{
-    if (known) {
-        return "a forwarding rule must be made again without losing its address";
-    }
-    if (s->hold_first) {
-        return "the firewall names it, and need not wait for the rule then";
-    }
-    return bs_side_loses_rules(s)
-               ? "the old forwarding rule stays until there is an address for the new one"
-               : "two forwarding rules are to share it";
-}
-
-static void plan_hold(struct bs_ensure *n, struct bs_side *s)
-{
-    struct bs_emit *e = &n->e;
-    bool known = *s->choice.ask != '\0';
-    if (s->held != NULL && !s->held_usable && s->hold_wanted) {
-        (void)bs_delete(e, BS_FIRST, GCE_ADDRESSES, s->held->name,
-                        "an interrupted run left it, and it cannot serve the rule");
-    }
-    if (!s->hold_wanted) {
-        return;
-    }
-    struct gce_address d = address_body(n, s);
-    bool critical = !known && !s->hold_first && !n->critical_taken;
-    struct lb_op op = LB_OP(.verb = LB_CREATE, .name = d.name, .why = hold_why(s, known),
-                            .summary = n->d->internal ? "regional, internal"
-                                                      : arena_printf(e->a, "regional, %s", d.tier),
-                            .note = "holds the address until the rule has it",
-                            .tolerate = known ? LB_TOLERATE_EXISTS : 0, .critical = critical);
-    n->critical_taken = n->critical_taken || critical;
-    s->hold = bs_emit(e, BS_PREPARE, op,
-                      (struct gce_op){
-                          .c = GCE_ADDRESSES,
-                          .verb = GCE_INSERT,
-                          .body = gce_own(e->a, gce_address_body(&d)),
-                          .read_member = known ? NULL : "address",
-                          .ret_value = known ? NULL : outcome_of(n, s),
-                      });
-    if (!known) {
-        s->ip = LB_VALUE_OF(s->hold, "value");
-    }
-}
-
-/* More than the one that was held. */
-static void release_strays(struct bs_ensure *n, const struct bs_side *s)
-{
-    for (size_t i = 0; n->has_names && n->names.rules[s->family][i] != NULL; i++) {
-        const char *name = n->names.rules[s->family][i];
-        if (stray_address(n, s, name) == NULL ||
-            (s->held != NULL && str_eq(s->held->name, name) && s->hold < 0)) {
-            continue;
-        }
-        struct lb_op *op = bs_op(
-            &n->e, bs_delete(&n->e, BS_RELEASE, GCE_ADDRESSES, name,
-                             "an interrupted run left it, and no rule of its name is wanted"));
-        op->gives_back = true;
-        op->tolerate |= LB_TOLERATE_IN_USE;
-        op->finally = LB_FINALLY_OK;
-    }
-}
-
-/* Nothing is given back after the critical operation failed: the next sync finds the address under
- * our name, and resumes.  Nor of a new balancer that could not be completed: its firewall
- * names the address. */
-void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
-{
-    struct bs_emit *e = &n->e;
-    bool leftover = s->held != NULL && !s->hold_wanted;
-    release_strays(n, s);
-    if (s->hold < 0 && !leftover) {
-        return;
-    }
-    const char *why =
-        s->held != NULL && !s->held_usable ? "an interrupted run left it, and no rule has it"
-        : bs_side_changes_rules(s)         ? "the rule keeps it now"
-                                   : "an interrupted run left it, and the rule has its address";
-    const char *name = s->hold >= 0 ? s->d->address_name : s->held->name;
-    int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, name, why);
-    struct lb_op *op = bs_op(e, at);
-    op->gives_back = true;
-    op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = s->hold >= 0 && !s->hold_first ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
-    if (s->hold >= 0) {
-        op->only_if_op = s->hold;
-        op->only_if = LB_DONE;
-    }
 }
 
 /* ---- rules: away, changed, made -------------------------------------------------------------- */
@@ -494,7 +326,7 @@ static struct gce_op insert_op(struct bs_ensure *n, const struct bs_side *s,
     }
     if (s->hold < 0) {
         arg.read_member = "IPAddress";
-        arg.ret_value = outcome_of(n, s);
+        arg.ret_value = bs_outcome_ip(n, s);
         return arg;
     }
     bool prefix = gce_bs_rule_has_prefix(n->d, want);
@@ -558,7 +390,8 @@ void bs_plan_rules(struct bs_ensure *n, struct bs_side *s)
     if (!s->d->wanted) {
         return;
     }
-    plan_hold(n, s);
+    bs_plan_hold(n, s);
+    bs_plan_keep(n, s);
     for (size_t i = 0; i < s->d->n_rules; i++) {
         struct bs_rule *r = &s->rules[i];
         if (r->is == NULL || r->remake) {
@@ -570,6 +403,6 @@ void bs_plan_rules(struct bs_ensure *n, struct bs_side *s)
         }
     }
     if (s->ip.text != NULL) {
-        *outcome_of(n, s) = s->ip.text;
+        *bs_outcome_ip(n, s) = s->ip.text;
     }
 }

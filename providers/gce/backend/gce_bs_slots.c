@@ -52,6 +52,9 @@ static void add_all(struct gce_slots *s, const struct gce_bs_input *in,
             add(s, false, GCE_RULES, n->rules[family][i]);
             add(s, false, GCE_ADDRESSES, n->rules[family][i]);
         }
+        if (n->former_address[family] != NULL) {
+            gce_slots_add_rare(s, GCE_ADDRESSES, n->former_address[family]);
+        }
         for (size_t i = 0; n->firewalls[family][i] != NULL; i++) {
             add(s, false, GCE_FIREWALLS, n->firewalls[family][i]);
         }

@@ -3,8 +3,8 @@
  * is refused (plan.h, lb_undo).
  *
  * A rule goes before its replacement comes.  Should that one be refused, three things are put back:
- * the rule as it was read; the ports of the traffic firewall, without which the rule serves no
- * client; and the backend service's protocol, without which the cloud does not take the rule.
+ * the rule as it was read; ports and address of the traffic firewall, without which no client is
+ * served; and the protocol of the backend service, without which the cloud does not take the rule.
  * Source ranges stay as the Service has them now: a refused edit lets in no more clients than it
  * asks for.  A rule of another scheme is not put back, because its backend service has gone, and
  * with it its address.  Pure. */
@@ -75,12 +75,15 @@ const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side 
 {
     const char *until = replacement(s, NULL);
     bool same = false;
+    bool stays = gce_strs_same(n->e.a, &is->destinations, &want->destinations);
     if (until == NULL || n->service_again || !bs_side_loses_rules(s) ||
-        (gce_firewall_traffic_equal(n->e.a, is, want, &same, NULL) == ERR_OK && same)) {
+        (stays && gce_firewall_traffic_equal(n->e.a, is, want, &same, NULL) == ERR_OK && same)) {
         return NULL;
     }
     struct gce_firewall former = *want;
     former.allowed = is->allowed;
+    former.destinations = is->destinations;
+    former.description = is->description; /* the old kind's names the address */
     return undo_of(n,
                    (struct gce_op){.c = GCE_FIREWALLS,
                                    .verb = GCE_PATCH,

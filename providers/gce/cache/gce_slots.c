@@ -50,6 +50,12 @@ void gce_slots_add(struct gce_slots *s, bool main, enum gce_collection c, const 
     };
 }
 
+void gce_slots_add_rare(struct gce_slots *s, enum gce_collection c, const char *name)
+{
+    gce_slots_add(s, false, c, NULL, name);
+    find(s, c, NULL, name)->rare = true;
+}
+
 const struct gce_slot *gce_slots_find(const struct gce_slots *s, enum gce_collection c,
                                       const char *zone, const char *name)
 {

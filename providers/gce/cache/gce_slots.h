@@ -30,6 +30,7 @@ struct gce_slot {
     const char *zone; /* zonal collections, else NULL */
     const char *name;
     bool main;
+    bool rare;   /* a list that lacks it is believed: gce_slots_add_rare() */
     bool looked; /* `known` has been found out */
     enum gce_known known;
     /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check, gce_hc (both
@@ -56,6 +57,9 @@ void gce_slots_init(struct gce_slots *s, struct arena *a);
 /* Once per resource: added again it only may become main. */
 void gce_slots_add(struct gce_slots *s, bool main, enum gce_collection c, const char *zone,
                    const char *name);
+/* An extra one that only a sync which died between two requests leaves: it costs no request of its
+ * own once its collection was listed. */
+void gce_slots_add_rare(struct gce_slots *s, enum gce_collection c, const char *name);
 const struct gce_slot *gce_slots_find(const struct gce_slots *s, enum gce_collection c,
                                       const char *zone, const char *name);
 /* The resource, or NULL when it is absent or was not looked at. */

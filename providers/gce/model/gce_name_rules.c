@@ -28,11 +28,11 @@ const struct name_rule gce_resource_name_rule = {"the name of a resource of Comp
                                                  false};
 
 static const struct name_field fields[] = {
-    {GCE_ANN_IP_ADDRESSES, &gce_resource_name_rule, ',', NULL, NAME},
-    {GCE_ANN_SUBNET_NEW, &gce_resource_name_rule, '\0', NULL, NAME},
-    {GCE_ANN_SUBNET, &gce_resource_name_rule, '\0', NULL, NAME},
-    {GCE_ANN_IP_COLLECTION, NULL, '\0', NULL, LINK},
-    {GCE_ANN_CUSTOM_RULES, NULL, ',', NULL, RULE},
+    {.key = GCE_ANN_IP_ADDRESSES, .rule = &gce_resource_name_rule, .separator = ',', .kind = NAME},
+    {.key = GCE_ANN_SUBNET_NEW, .rule = &gce_resource_name_rule, .kind = NAME, .literal = true},
+    {.key = GCE_ANN_SUBNET, .rule = &gce_resource_name_rule, .kind = NAME, .literal = true},
+    {.key = GCE_ANN_IP_COLLECTION, .kind = LINK, .literal = true},
+    {.key = GCE_ANN_CUSTOM_RULES, .separator = ',', .kind = RULE},
 };
 
 bool gce_project_holds(struct arena *a, const char *text)

@@ -4,6 +4,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/model/gce_former_address.h"
 
 char *gce_names_service_description(struct arena *a, const char *name)
 {
@@ -27,6 +28,7 @@ void gce_names_make(struct arena *a, const struct tt_service *s, const char *clu
     const char *node = arena_printf(a, "k8s-%s-node", cluster_id);
     *ret = (struct gce_names){
         .lb = lb,
+        .former_address = gce_former_address_name(a, lb, false),
         .description = gce_names_service_description(a, ns_name),
         .firewall = arena_printf(a, "k8s-fw-%s", lb),
         .deny_firewall = arena_printf(a, "k8s-fw-%s-deny", lb),

@@ -14,11 +14,12 @@
 
 /* Names of the external flavour (target pool). */
 struct gce_names {
-    const char *lb;            /* forwarding rule, target pool, held address, local check */
-    const char *description;   /* of rule, pool and held address */
-    const char *firewall;      /* lets the traffic in */
-    const char *deny_firewall; /* §4.13 */
-    const char *node_check;    /* shared by all Services with policy Cluster */
+    const char *lb;             /* forwarding rule, target pool, held address, local check */
+    const char *former_address; /* gce_former_address_name() */
+    const char *description;    /* of rule, pool and held address */
+    const char *firewall;       /* lets the traffic in */
+    const char *deny_firewall;  /* §4.13 */
+    const char *node_check;     /* shared by all Services with policy Cluster */
     const char *node_check_description;
     const char *node_check_firewall;
     const char *node_check_firewall_description;

@@ -383,6 +383,20 @@ struct gce_strs gce_strs_one(struct arena *a, const char *item)
     return gce_strs_of(a, &item, 1);
 }
 
+struct gce_strs gce_strs_with(struct arena *a, const struct gce_strs *s, const char *item)
+{
+    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, s->n + 1)};
+    bool has = false;
+    for (size_t i = 0; i < s->n; i++) {
+        has = has || str_eq(s->items[i], item);
+        out.items[out.n++] = s->items[i];
+    }
+    if (!has) {
+        out.items[out.n++] = arena_strdup(a, item);
+    }
+    return out;
+}
+
 bool gce_strs_same(struct arena *a, const struct gce_strs *x, const struct gce_strs *y)
 {
     struct str_set sx = gce_strs_set(a, x);

@@ -156,6 +156,8 @@ struct json_object *gce_pool_check_body(const char *check_link);
 struct str_set gce_strs_set(struct arena *a, const struct gce_strs *s);
 struct gce_strs gce_strs_of(struct arena *a, const char *const *items, size_t n);
 struct gce_strs gce_strs_one(struct arena *a, const char *item);
+/* The list with one more item at its end, unless it has it. */
+struct gce_strs gce_strs_with(struct arena *a, const struct gce_strs *s, const char *item);
 /* Same length and same set of items: upstream's idea of equal lists (§17.5). */
 bool gce_strs_same(struct arena *a, const struct gce_strs *x, const struct gce_strs *y);
 

@@ -129,6 +129,7 @@ struct gce_tp_observed {
     enum gce_known has_node_check;
     enum gce_known has_node_firewall;
     enum gce_known has_address; /* of our name: left by an interrupted run */
+    enum gce_known has_former;  /* that of the rule before, left by an interrupted run, too */
     enum gce_known has_deny;
     enum gce_known
         has_user_address; /* the one reserved for spec.loadBalancerIP, whatever its name */
@@ -140,8 +141,12 @@ struct gce_tp_observed {
     struct gce_check node_check;
     struct gce_firewall node_firewall;
     struct gce_address address;
+    struct gce_address former;
     struct gce_firewall deny;
     struct gce_address user_address;
+    /* The rule's address is a reserved one, whatever its name, as far as is known: it cannot be
+     * lost with the rule. */
+    bool rule_ip_is_reserved;
 };
 /* The user's address must be looked up: the rule does not have it yet, or must be made again, or
  * has another tier (§4.4, §4.5). */

@@ -20,6 +20,7 @@ struct gce_pending {
     /* marks for the kind's table */
     bool of_check;      /* a firewall: it lets health checks in */
     bool turns;         /* a backend service: it gets another check, which must be let in before */
+    bool narrows;       /* a firewall: the former address goes from it */
     bool needs_members; /* and which only those pass that join in the same plan */
 };
 struct gce_emit {

@@ -139,8 +139,12 @@ static bool put_late(const struct doing *d, const struct gce_op_late *late)
     if (late->prefix != NULL) {
         text = arena_printf(d->run->a, "%s%s", late->prefix, text);
     }
-    struct json_object *list = str_has_suffix(late->member, "Ranges") ? json_strs(&text, 1) : NULL;
-    json_add(d->st->body, late->member, list != NULL ? list : json_object_new_string(text));
+    if (!str_has_suffix(late->member, "Ranges")) {
+        json_add_str(d->st->body, late->member, text);
+        return true;
+    }
+    struct gce_strs all = gce_strs_with(d->run->a, &late->beside, text);
+    json_add(d->st->body, late->member, json_strs(all.items, all.n));
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "common/data/json.h"
 #include "common/lb/plan.h"
 #include "providers/gce/api/gce_api.h"
+#include "providers/gce/model/gce_resources.h"
 
 struct gce_cloud;
 
@@ -31,6 +32,8 @@ struct gce_cloud;
 struct gce_op_late {
     const char *member; /* "IPAddress"; "destinationRanges": a list of this one text */
     struct lb_value value;
+    /* of a list: the items that stand in it besides */
+    struct gce_strs beside;
     const char *prefix; /* put before it, for texts that tell the value; or NULL */
     /* appended, but to a value that has a prefix length already: "/96"; or NULL */
     const char *suffix;

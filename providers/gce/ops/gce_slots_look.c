@@ -322,7 +322,7 @@ static void choose_reads(struct look *l)
         /* A list may lack what is there: of a kind that was listed only now, each name
          * is asked for. */
         bool listed = (l->slots->listed_now & GCE_KIND(slot->c)) != 0;
-        bool by_name = (listed || l->slots->by_name) && !l->s->planning;
+        bool by_name = (listed || l->slots->by_name) && !l->s->planning && !slot->rare;
         l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
     }
 }
@@ -336,6 +336,42 @@ static int look_at_cloud(struct look *l, struct err *err)
     }
     choose_reads(l);
     return read_wave(l, err);
+}
+
+static int look_at_extras(struct look *l, struct err *err)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        const struct gce_slot *slot = &l->slots->items[i];
+        l->reads[i] = !slot->looked && slot->known == GCE_UNKNOWN && may_exist(slot);
+    }
+    return read_wave(l, err);
+}
+
+/* A rare one waits for the list that is made beside the reads. */
+static bool waits_for_list(const struct look *l, const struct gce_slot *slot)
+{
+    return slot->rare && !slot->looked && slot->known == GCE_UNKNOWN && may_exist(slot) &&
+           (l->slots->listed_now & GCE_KIND(slot->c)) != 0;
+}
+
+static void put_off_rare(struct look *l)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        l->reads[i] = l->reads[i] && !waits_for_list(l, &l->slots->items[i]);
+    }
+}
+
+/* True: the list answers for each of them. */
+static bool rare_are_answered(struct look *l)
+{
+    bool all = true;
+    for (size_t i = 0; i < l->slots->n; i++) {
+        struct gce_slot *slot = &l->slots->items[i];
+        all =
+            (!waits_for_list(l, slot) || from_snapshot(l, slot, GCE_SNAPSHOT_ANY) != GCE_UNKNOWN) &&
+            all;
+    }
+    return all;
 }
 
 /* A deletion changes something, so it looks at the cloud itself; kinds that were never listed are
@@ -354,13 +390,15 @@ static int look_to_delete(struct look *l, struct err *err)
     l->slots->from_cloud = true;
     l->slots->listed_now |= asked;
     choose_reads(l);
+    put_off_rare(l);
     begin_reads(l);
     if (fills) {
         listed = gce_snapshot_list(l->cloud, asked, s->http, s->call, &s->reads, &lists);
         gce_snapshot_filled(l->cloud->snapshot);
     }
     int rc = end_reads(l, err);
-    return rc == ERR_OK && listed != ERR_OK ? err_copy(err, &lists) : rc;
+    rc = rc == ERR_OK && listed != ERR_OK ? err_copy(err, &lists) : rc;
+    return rc == ERR_OK && !rare_are_answered(l) ? look_at_extras(l, err) : rc;
 }
 
 static bool is_anything_there(const struct look *l)
@@ -383,15 +421,6 @@ static bool lacks_only_extras(const struct look *l)
         }
     }
     return is_enough(l);
-}
-
-static int look_at_extras(struct look *l, struct err *err)
-{
-    for (size_t i = 0; i < l->slots->n; i++) {
-        const struct gce_slot *slot = &l->slots->items[i];
-        l->reads[i] = !slot->looked && slot->known == GCE_UNKNOWN && may_exist(slot);
-    }
-    return read_wave(l, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

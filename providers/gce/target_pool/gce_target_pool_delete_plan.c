@@ -71,6 +71,9 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (o->has_address == GCE_PRESENT && !replaced) {
         (void)tp_delete(&e, GCE_ADDRESSES, names->lb, WHY);
     }
+    if (o->has_former == GCE_PRESENT) {
+        (void)tp_delete(&e, GCE_ADDRESSES, names->former_address, WHY);
+    }
     delete_checks(&e, names);
     tp_flush(&e, names);
     if (has_rule) {

@@ -8,6 +8,13 @@
 #include "providers/gce/model/gce_service_rules.h"
 #include "providers/gce/target_pool/gce_target_pool_emit_plan.h"
 
+/* A firewall that lets clients in to the former address, too, until the new rule stands. */
+struct tp_narrowing {
+    const struct gce_firewall *f; /* one of desired's */
+    struct gce_firewall between;  /* as it is until then */
+    int after;                    /* the operation that made it so */
+};
+
 /* The planner of one ENSURE: what was found, and what was decided from it. */
 struct tp_ensure {
     struct tp_emit e;
@@ -22,9 +29,12 @@ struct tp_ensure {
     const char *new_rule_because;
     const char *tier; /* of address and rule */
     struct lb_value ip;
-    bool leftover_usable; /* an address that an interrupted run held */
-    int hold;             /* index of the operation that holds the address; -1: none */
-    int traffic;          /* index of the operation on the traffic firewall; -1: none */
+    const struct gce_address *held; /* by an interrupted run, and the rule can have it; or NULL */
+    int hold;                       /* index of the operation that holds the address; -1: none */
+    int keep;    /* of the one that holds the former rule's, which has another one; -1 */
+    int traffic; /* index of the operation on the traffic firewall; -1: none */
+    struct tp_narrowing narrowings[2]; /* traffic, the Service's own check */
+    size_t n_narrowings;
     bool ranges_changed;
     bool swapped; /* the pool's check was exchanged */
 };
@@ -35,6 +45,7 @@ void tp_plan_check(struct tp_ensure *n);
  * nodes have no tags. */
 int tp_plan_check_firewall(struct tp_ensure *n, struct err *err) _warn_unused_;
 int tp_plan_traffic(struct tp_ensure *n, struct err *err) _warn_unused_;
+void tp_plan_narrow(struct tp_ensure *n);
 int tp_plan_deny(struct tp_ensure *n, struct err *err) _warn_unused_;
 
 #endif

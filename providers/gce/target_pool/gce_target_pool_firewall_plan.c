@@ -2,9 +2,11 @@
 /* gce_target_pool_firewall_plan.c: health checks and firewalls of the ENSURE planner.
  *
  * A firewall whose body holds an address that is not known yet is planned after the operation
- * that yields it.  What upstream does not compare (protocol, tags, the pin of the shared rule)
- * is fixed while the rule is changed anyway; the protocol, which the Service names, also on what
- * trimtab has made or edited; on what else stands still it waits for --repair-adopted.
+ * that yields it.  Where a rule goes for one with another address, a firewall lets clients in to
+ * both until the new one stands: the right to change it is shown before the rule goes.
+ * What upstream does not compare (protocol, tags, the pin of the shared rule) is fixed while the
+ * rule is changed anyway; the protocol, which the Service names, also on what trimtab has made or
+ * edited; on what else stands still it waits for --repair-adopted.
  * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §15 rows 6–9.  Pure. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -106,6 +108,8 @@ static const char *firewall_why(const struct tp_ensure *n, const struct gce_fire
 
 struct firewall_plan {
     const struct gce_firewall *f; /* one of desired's */
+    /* Destinations that it lets clients in to besides: while the rule with that address stands. */
+    struct gce_strs beside;
     enum gce_known has;
     const struct gce_firewall *found;
     bool differs;
@@ -136,27 +140,34 @@ static struct lb_diff changed_fields(const struct tp_ensure *n, const struct fir
     lb_diff_init(&diff, n->e.a);
     if (late) {
         const struct gce_strs *old = &fp->found->destinations;
+        bool replaces = fp->beside.n == 0 && old->n > 0;
         want.description = fp->found->description;
         want.destinations = *old;
-        (void)lb_diff_value(&diff, "destinationRanges", old->n > 0 ? old->items[0] : NULL, n->ip);
+        (void)lb_diff_value(&diff, "destinationRanges", replaces ? old->items[0] : NULL, n->ip);
     }
     gce_firewall_fields(&diff, fp->found, &want);
     return diff;
 }
 
-/* The former rule serves no client that the nodes do not let in: with it its ports come back.  Not
- * its ranges, because an edit that is refused must not let more clients in than it asks for. */
+/* The former rule serves no client that the nodes do not let in: with it its ports and its address
+ * come back.  Not its ranges, because an edit that is refused must not let more clients in than it
+ * asks for. */
 static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
                                           const struct gce_firewall *want)
 {
     bool same = false;
     bool replaces = fp->f == &n->d->traffic && n->new_rule && n->need.exists;
+    bool stays =
+        n->ip.text != NULL && gce_strs_same(n->e.a, &fp->found->destinations, &want->destinations);
     if (!replaces ||
-        (gce_firewall_traffic_equal(n->e.a, fp->found, want, &same, NULL) == ERR_OK && same)) {
+        (stays && gce_firewall_traffic_equal(n->e.a, fp->found, want, &same, NULL) == ERR_OK &&
+         same)) {
         return NULL;
     }
     struct gce_firewall former = *want;
     former.allowed = fp->found->allowed;
+    former.destinations = fp->found->destinations;
+    former.description = fp->found->description; /* it names the address */
     const struct gce_op back = {.c = GCE_FIREWALLS,
                                 .verb = GCE_PATCH,
                                 .name = fp->f->name,
@@ -169,21 +180,67 @@ static struct gce_op firewall_op(const struct tp_ensure *n, const struct firewal
 {
     struct arena *a = n->e.a;
     bool late = n->ip.text == NULL && gce_tp_firewall_has_ip(n->d, fp->f);
-    const struct gce_firewall full =
-        gce_tp_firewall_for(a, n->d, fp->f, late ? GCE_LATER : n->ip.text);
+    struct gce_firewall full = gce_tp_firewall_for(a, n->d, fp->f, late ? GCE_LATER : n->ip.text);
+    for (size_t i = 0; !late && i < fp->beside.n; i++) {
+        full.destinations = gce_strs_with(a, &full.destinations, fp->beside.items[i]);
+    }
     struct gce_op arg = {.c = GCE_FIREWALLS,
                          .verb = create ? GCE_INSERT : GCE_PATCH,
                          .name = full.name,
                          .body = gce_own(a, gce_firewall_body(&full, fp->clear_destinations))};
     if (late) {
-        arg.late[arg.n_late++] =
-            (struct gce_op_late){.member = "destinationRanges", .value = n->ip};
+        arg.late[arg.n_late++] = (struct gce_op_late){
+            .member = "destinationRanges", .value = n->ip, .beside = fp->beside};
         arg.late[arg.n_late++] = gce_late_text(a, "description", full.description, n->ip);
     }
     if (fp->told) {
+        full = gce_tp_firewall_for(a, n->d, fp->f, late ? GCE_LATER : n->ip.text);
         gce_emit_by_hand(&n->e.out, &arg, &full);
     }
     return arg;
+}
+
+/* The rule that goes has its clients until then, and if it is put back. */
+static void stand_by_both(struct tp_ensure *n, struct firewall_plan *fp)
+{
+    bool moves = n->ip.text == NULL || !str_eq(n->ip.text, n->o->rule.ip);
+    if (fp->has == GCE_PRESENT && fp->differs && n->new_rule && n->need.exists && moves &&
+        gce_tp_firewall_has_ip(n->d, fp->f)) {
+        fp->beside = fp->found->destinations;
+    }
+}
+
+static void note_narrowing(struct tp_ensure *n, const struct firewall_plan *fp, int at,
+                           const struct gce_firewall *want)
+{
+    struct tp_narrowing *one = &n->narrowings[n->n_narrowings++];
+    *one = (struct tp_narrowing){.f = fp->f, .between = *want, .after = at};
+    one->between.destinations = fp->beside;
+    if (n->ip.text != NULL) {
+        one->between.destinations = gce_strs_with(n->e.a, &fp->beside, n->ip.text);
+    }
+}
+
+/* Once the new rule stands. */
+void tp_plan_narrow(struct tp_ensure *n)
+{
+    struct tp_emit *e = &n->e;
+    for (size_t i = 0; i < n->n_narrowings; i++) {
+        const struct tp_narrowing *one = &n->narrowings[i];
+        const struct firewall_plan fp = {.f = one->f, .found = &one->between, .told = true};
+        struct gce_firewall want = wanted(n, one->f);
+        struct lb_diff diff = changed_fields(n, &fp, want);
+        tp_next_wave(e);
+        int at = tp_emit(e,
+                         LB_OP(.verb = LB_CHANGE, .why = "no rule has the former address any more",
+                               .summary = firewall_summary(n, one->f), .fields = diff.fields,
+                               .n_fields = diff.n, .tidies = true,
+                               .tolerate = e->facts->on_xpn ? LB_TOLERATE_FORBIDDEN : 0),
+                         firewall_op(n, &fp, false));
+        tp_op(e, at)->only_if_op = one->after;
+        tp_op(e, at)->only_if = LB_DONE;
+        gce_emit_at(&e->out, at)->narrows = true;
+    }
 }
 
 static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, struct err *err)
@@ -217,6 +274,9 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
     int at = tp_emit(e, op, firewall_op(n, fp, create));
     if (fp->f == &n->d->traffic) {
         n->traffic = at;
+    }
+    if (fp->beside.n > 0) {
+        note_narrowing(n, fp, at, &want);
     }
     return ERR_OK;
 }
@@ -252,6 +312,7 @@ int tp_plan_traffic(struct tp_ensure *n, struct err *err)
                          want.allowed.items[0].protocol);
         }
     }
+    stand_by_both(n, &fp);
     return plan_firewall(n, &fp, err);
 }
 
@@ -285,6 +346,7 @@ int tp_plan_check_firewall(struct tp_ensure *n, struct err *err)
             (d->local && n->ip.text == NULL) ||
             (repair && n->e.facts->node_tags.n > 0 && gce_firewall_tags_differ(a, fp.found, &want));
     }
+    stand_by_both(n, &fp);
     return plan_firewall(n, &fp, err);
 }
 

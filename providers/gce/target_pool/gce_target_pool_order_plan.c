@@ -13,6 +13,8 @@
  *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
  *     a forwarding rule                 its pool with all members
+ *     a firewall without the former     the new rule, the deny firewall
+ *     address
  *     the deny firewall                 all that lets in
  *     what is used no more              whatever used it: pool after rule, check after pool, its
  *                                       firewall after the check
@@ -40,6 +42,7 @@
 #define CHECK_GOES 0x1000u
 #define WALL_GOES  0x2000u /* the firewall of a check */
 #define SWAP       0x4000u /* a pool asks another check */
+#define NARROW     0x8000u /* a firewall lets clients in to the new address alone */
 
 static unsigned firewall_role(const struct gce_names *names, const struct gce_op *arg)
 {
@@ -79,7 +82,7 @@ static unsigned role_of(const struct gce_names *names, const struct gce_pending 
     case GCE_CHECKS:
         return goes ? CHECK_GOES : CHECK;
     case GCE_FIREWALLS:
-        return firewall_role(names, arg);
+        return one->narrows ? NARROW : firewall_role(names, arg);
     case GCE_POOLS:
         return pool_role(arg->verb);
     default:
@@ -104,6 +107,8 @@ static unsigned waits_for(unsigned role)
         return RULE_GOES | POOL | SWAP;
     case RULE:
         return POOL | SWAP | POOL_GOES | RULE_GOES | HOLD | FREE;
+    case NARROW:
+        return TRAFFIC | CHECK_WALL | DENY | RULE | RULE_GOES;
     case DENY:
         return TRAFFIC | CHECK_WALL;
     case FREE:

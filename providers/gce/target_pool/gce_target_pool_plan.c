@@ -11,10 +11,13 @@
  *     E  + rule: from here on the load balancer is complete
  *     F  deny rule; the check that nothing uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
+ * Where the address changes, B holds that of the rule that goes, too, until the new one stands
+ * (gce_former_address.h).
  * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource
  * on its way out.  The driver looks and plans again, and keeps what is really there.
  * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
+#include "providers/gce/model/gce_former_address.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_shared_ip_rules.h"
 #include "providers/gce/target_pool/gce_target_pool_ensure_plan.h"
@@ -99,6 +102,16 @@ static int decide_user_ip(struct tp_ensure *n, struct err *err)
                    d->user_ip);
 }
 
+/* The former rule's address, if a sync stopped between two rules: it goes before the one that was
+ * held for the new rule as long as clients know it. */
+static bool former_comes_first(const struct tp_ensure *n)
+{
+    const struct gce_tp_observed *o = n->o;
+    return !n->need.exists && o->has_former == GCE_PRESENT &&
+           (o->has_address != GCE_PRESENT ||
+            gce_former_address_is_known(n->e.a, n->e.in->service, o->former.ip));
+}
+
 /* The tier follows the annotation; without one it follows the address that is kept (ours:
  * upstream would ask for a Premium rule on a Standard address, which the cloud refuses). */
 static void decide_tier(struct tp_ensure *n)
@@ -110,27 +123,39 @@ static void decide_tier(struct tp_ensure *n)
     }
     if (n->need.exists) {
         kept = gce_tier_from_wire(n->o->rule.tier);
+    } else if (former_comes_first(n)) {
+        kept = gce_tier_from_wire(n->o->former.tier);
     } else if (n->o->has_address == GCE_PRESENT) {
         kept = gce_tier_from_wire(n->o->address.tier);
     }
     n->tier = kept != NULL ? kept : n->tier;
 }
 
+/* Can the rule have the address that an interrupted run holds?  `keeps`: it has one that stays. */
+static bool is_usable(const struct tp_ensure *n, enum gce_known has, const struct gce_address *d,
+                      bool keeps)
+{
+    return has == GCE_PRESENT && !str_is_empty(d->ip) && !str_eq(d->type, "INTERNAL") &&
+           !tier_differs(d->tier, n->tier) && (!keeps || str_eq(d->ip, n->o->rule.ip));
+}
+
 static void decide_ip(struct tp_ensure *n)
 {
     const struct gce_tp_observed *o = n->o;
     bool keeps = n->need.exists && !n->wrong_tier;
+    bool former = is_usable(n, o->has_former, &o->former, keeps);
     n->hold = -1;
-    n->leftover_usable = o->has_address == GCE_PRESENT && !str_is_empty(o->address.ip) &&
-                         !str_eq(o->address.type, "INTERNAL") &&
-                         !tier_differs(o->address.tier, n->tier) &&
-                         (!keeps || str_eq(o->address.ip, o->rule.ip));
+    n->keep = -1;
+    n->held = is_usable(n, o->has_address, &o->address, keeps) ? &o->address : NULL;
+    if (former && (n->held == NULL || former_comes_first(n))) {
+        n->held = &o->former;
+    }
     if (n->user_owned) {
         n->ip = LB_VALUE(n->d->user_ip);
     } else if (keeps) {
         n->ip = LB_VALUE(o->rule.ip);
-    } else if (n->leftover_usable) {
-        n->ip = LB_VALUE(o->address.ip);
+    } else if (n->held != NULL) {
+        n->ip = LB_VALUE(n->held->ip);
     } else {
         n->ip = LB_VALUE_OF(-1, "value"); /* known after the hold, which is planned next */
     }
@@ -157,7 +182,7 @@ static int decide(struct tp_ensure *n, struct err *err)
 static void plan_hold(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
-    if (!n->new_rule || n->user_owned || n->leftover_usable) {
+    if (!n->new_rule || n->user_owned || n->held != NULL) {
         return;
     }
     bool keeps = n->ip.text != NULL;
@@ -185,26 +210,65 @@ static void plan_hold(struct tp_ensure *n)
     }
 }
 
-/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
- * given back; after it, nothing: the next sync finds the address under our name and resumes. */
-static void plan_release(struct tp_ensure *n)
+/* The address of the rule that goes, unless another reservation has it.  Without room for one more
+ * it is given up with the rule, as the plan says of it in any case. */
+static void plan_keep(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
-    bool leftover = n->o->has_address == GCE_PRESENT && (n->leftover_usable || !n->new_rule);
-    if (n->hold < 0 && !leftover) {
+    const struct gce_tp_observed *o = n->o;
+    const char *name = n->d->names.former_address;
+    bool changes = n->ip.text == NULL || !str_eq(n->ip.text, o->rule.ip);
+    bool has = o->has_former == GCE_PRESENT;
+    bool stands = has && str_eq(o->former.ip, o->rule.ip);
+    if (!n->new_rule || !n->need.exists || !changes || stands || o->rule_ip_is_reserved ||
+        lb_plan_makes_room(e->p, e->in->key, gce_op_kind(GCE_ADDRESSES))) {
         return;
     }
-    tp_next_wave(e);
-    struct lb_op *op = tp_op(
-        e, tp_delete(e, GCE_ADDRESSES, n->d->names.lb,
-                     n->new_rule ? "the rule keeps it now"
-                                 : "an interrupted run left it, and the rule has its address"));
+    if (has) {
+        (void)tp_delete(e, GCE_ADDRESSES, name, "an interrupted run left it for another rule");
+    }
+    const struct gce_address d =
+        gce_former_address_of(e->a, &o->rule, name, n->d->names.description);
+    struct lb_op op =
+        LB_OP(.verb = LB_CREATE,
+              .why = "the former forwarding rule comes back with its address if the "
+                     "new one is refused",
+              .summary = arena_printf(e->a, "regional, %s", d.tier),
+              .note = "holds it until the new rule stands", .tolerate = LB_TOLERATE_EXISTS);
+    n->keep = tp_emit(e, op,
+                      (struct gce_op){.c = GCE_ADDRESSES,
+                                      .verb = GCE_INSERT,
+                                      .name = name,
+                                      .body = gce_own(e->a, gce_address_body(&d))});
+}
+
+/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
+ * given back; after it, nothing: the next sync finds the address under our name and resumes. */
+static void release(struct tp_ensure *n, const char *name, int hold, const char *why)
+{
+    struct lb_op *op = tp_op(&n->e, tp_delete(&n->e, GCE_ADDRESSES, name, why));
     op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = n->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
-    if (n->hold >= 0) {
-        op->only_if_op = n->hold;
+    op->finally = hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    if (hold >= 0) {
+        op->only_if_op = hold;
         op->only_if = LB_DONE;
+    }
+}
+
+static void plan_release(struct tp_ensure *n)
+{
+    const struct gce_tp_observed *o = n->o;
+    const char *left = "an interrupted run left it, and the rule has its address";
+    bool own = o->has_address == GCE_PRESENT && (n->held == &o->address || !n->new_rule);
+    tp_next_wave(&n->e);
+    if (n->hold >= 0 || own) {
+        release(n, n->d->names.lb, n->hold, n->new_rule ? "the rule keeps it now" : left);
+    }
+    if (n->keep >= 0 || o->has_former == GCE_PRESENT) {
+        release(n, n->d->names.former_address, n->keep,
+                n->held == &o->former ? (n->new_rule ? "the rule keeps it now" : left)
+                                      : "no former forwarding rule needs it any more");
     }
 }
 
@@ -455,7 +519,7 @@ static void plan_first(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_tp_observed *o = n->o;
-    if (o->has_address == GCE_PRESENT && n->new_rule && !n->leftover_usable) {
+    if (o->has_address == GCE_PRESENT && n->new_rule && n->held != &o->address) {
         (void)tp_delete(e, GCE_ADDRESSES, n->d->names.lb,
                         "an interrupted run left it, and it cannot serve the rule");
     }
@@ -471,6 +535,7 @@ static void plan_first(struct tp_ensure *n)
 static int plan_prepare(struct tp_ensure *n, struct err *err)
 {
     plan_hold(n);
+    plan_keep(n);
     tp_plan_check(n);
     bool late = n->ip.text == NULL;
     int rc = ERR_OK;
@@ -558,6 +623,7 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (rc != ERR_OK) {
         return rc;
     }
+    tp_plan_narrow(&n);
     if (d->local) {
         plan_drop_node_check(&n);
     } else {

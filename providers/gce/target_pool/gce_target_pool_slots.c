@@ -3,7 +3,7 @@
  *
  *     ENSURE   main: rule, pool, traffic firewall, the wanted check and its firewall, the deny
  *              firewall; extra: the Service's own check where it wants the shared one, the held
- *              address
+ *              address, that of the former rule
  *     UPDATE   main: the pool
  *     DELETE   the same names as ENSURE; each is asked for by its name
  * A normal create so takes five reads in one wave.
@@ -38,6 +38,7 @@ void gce_tp_slots(struct gce_slots *s, const struct gce_tp_facts *facts,
         gce_tp_slots_shared(s, true, names);
     }
     gce_slots_add(s, false, GCE_ADDRESSES, NULL, names->lb);
+    gce_slots_add_rare(s, GCE_ADDRESSES, names->former_address);
     /* Main, even if it is to go: allow must not be raised to it because a list lacks it (§4.13). */
     if (facts->deny_firewall || facts->deny_cleanup) {
         gce_slots_add(s, ensure, GCE_FIREWALLS, NULL, names->deny_firewall);
@@ -71,5 +72,6 @@ void gce_tp_observed_of(const struct gce_slots *s, const struct gce_names *names
     ret->has_node_check = TAKE(GCE_CHECKS, names->node_check, ret->node_check);
     ret->has_node_firewall = TAKE(GCE_FIREWALLS, node_firewall, ret->node_firewall);
     ret->has_address = TAKE(GCE_ADDRESSES, names->lb, ret->address);
+    ret->has_former = TAKE(GCE_ADDRESSES, names->former_address, ret->former);
     ret->has_deny = TAKE(GCE_FIREWALLS, names->deny_firewall, ret->deny);
 }

@@ -184,6 +184,7 @@ static void upkeep__of_a_service_that_was_never_carried_out__by_what_stands(void
         came(k, cases[i].name, "DeregisterTargets", cases[i].deregistered);
         (void)flow_kit_asked(k);
         aws_memory_drop(k->p->memory, svc->uid);
+        clock_fake_advance(k->clock, AWS_SETTLES_MS); /* EC2's lists are believed again */
     }
     k->rows = NULL;
 }

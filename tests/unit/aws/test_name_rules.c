@@ -112,6 +112,12 @@ static void names__impossible__refused_when_new(void **state)
         {"additional-resource-tags", "a?b=c"},
         {"additional-resource-tags", "a=b,aws:team=c"},
         {"additional-resource-tags", "AWS:team=c"},
+        /* sent as they are written: AWS refused them after the load balancer was made */
+        {"ssl-cert", "  "},
+        {"ssl-cert", "arn:aws:acm:r:1:certificate/a "},
+        {"ssl-negotiation-policy", " "},
+        {"access-log-s3-bucket-name", " "},
+        {"additional-resource-tags", "%s"}, /* a tag without a value */
         {"subnets", "subnet-1\n"
                     "x"},
     };

@@ -48,6 +48,48 @@ static void nlb__node_port__switch_before_drop(void **state)
     service_kit_free(s);
 }
 
+/* The operation of that action that changes a group of such a name, by a rule with that text. */
+static size_t which(struct service_kit *s, const char *action, const char *group, const char *text)
+{
+    for (size_t i = 0;; i++) { /* kit_op() fails the test when there is none left */
+        const struct lb_op *op = kit_op(s->k, action, i);
+        if (strstr(op->name, group) != NULL && strstr(kit_params(s->k, op, ""), text) != NULL) {
+            return i;
+        }
+    }
+}
+
+/* The nodes' group may be full, and another port's listener refused: what a narrower range shuts
+ * out waits for new rules of the same group alone. */
+static void nlb__narrower_range_and_another_port__waits_for_its_own_rules(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    s->k->kind = "nlb";
+    s->k->naming.nlb_group_mode = "Managed";
+    s->k->ports = "80:30080 443:30443";
+    s->k->repairs = true;
+    service_settle(s, true);
+    s->k->spec = ",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]";
+    s->k->ports = "80:30080 444:30444";
+    service_plan(s, true);
+    static const struct {
+        const char *group, *other, *stays, *goes;
+    } cases[] = {{"k8s-", "nodes", "FromPort=80 ", "FromPort=443 "},
+                 {"nodes", "k8s-", "FromPort=30080 ", "FromPort=30443 "}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        size_t narrow = which(s, OUT, cases[i].group, cases[i].stays);
+        size_t rest = which(s, OUT, cases[i].group, cases[i].goes);
+        assert_int_not_equal(narrow, rest);
+        assert_true(waits(s, OUT, narrow, IN, which(s, IN, cases[i].group, "192.0.2.0/24")));
+        assert_false(waits(s, OUT, narrow, IN, which(s, IN, cases[i].other, "192.0.2.0/24")));
+        assert_false(waits(s, OUT, narrow, "CreateListener", 0));
+        assert_true(waits(s, OUT, rest, "DeleteListener", 0));
+    }
+    service_settle(s, true);
+    service_kit_free(s);
+}
+
 static void nlb__nodes_replaced__join_before_leave(void **state)
 {
     (void)state;
@@ -232,6 +274,7 @@ UNIT_MAIN(order)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nlb__node_port__switch_before_drop),
+        cmocka_unit_test(nlb__narrower_range_and_another_port__waits_for_its_own_rules),
         cmocka_unit_test(nlb__nodes_replaced__join_before_leave),
         cmocka_unit_test(classic__nodes_replaced__join_before_leave),
         cmocka_unit_test(nlb__tcp_to_udp__replacement_is_ready_before_the_listener_goes),

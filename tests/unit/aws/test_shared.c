@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shared.c: two Services, "web" and "other".  "web" points at a thing of "other" and goes, or
  * is edited: "other" keeps its group and its way to nodes, byte for byte. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
@@ -68,6 +69,7 @@ static void sync_beside(struct flow_kit *k, enum other how, uint32_t verb, const
     k->n_services = how < OTHER_UNKNOWN;
     k->rows = rows;
     k->nodes = "n1";
+    clock_fake_advance(k->clock, AWS_SETTLES_MS); /* EC2's lists are believed again */
     (void)flow_kit_asked(k);
     if (flow_kit_sync(k, verb, verb == TT_VERB_DELETE ? TT_REASON_CLEANUP : TT_REASON_SPEC,
                       aws_test_object(k->a, annotations, NULL)) != TT_OK) {
@@ -278,6 +280,105 @@ static void deletion__probes_beside_a_service_that_is_wrong__stay(void **state)
     assert_int_equal(flow_kit_count(k, "Revoke"), 0);
 }
 
+#define GONE_NAME "a9999999999993333444455555555555"
+
+/* A process ended before EC2 showed the rule, and the Service's deletion found none: the next look
+ * at the group that may change rules takes it away, unless the group is another cluster's, too. */
+static void edit__rule_of_a_balancer_that_no_service_has__goes(void **state)
+{
+    struct flow_kit *k = *state;
+    static const struct {
+        const char *name, *tags;
+        size_t revoked;
+    } cases[] = {{GONE_NAME, FLOW_OURS, 1},
+                 {OTHER_NAME, FLOW_OURS, 0},
+                 {"of-another-program", FLOW_OURS, 0},
+                 {GONE_NAME, FLOW_TAG("kubernetes.io/cluster/c1", "shared"), 0}};
+    k->puts_right = true;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *of = arena_printf(k->a, "kubernetes.io/rule/nlb/client=%s", cases[i].name);
+        const char *group = arena_printf(
+            k->a,
+            "<securityGroupInfo><item><groupId>sg-nodes</groupId><groupName>nodes</groupName>"
+            "<vpcId>vpc-1</vpcId><groupDescription>x</groupDescription><tagSet>%s</tagSet>"
+            "<ipPermissions>" FLOW_RULE("tcp", "32001", "0.0.0.0/0", "%s")
+                FLOW_RULE("tcp", "30080", "0.0.0.0/0", "kubernetes.io/rule/nlb/client=" NAME)
+                    FLOW_RULE("icmp", "3", "0.0.0.0/0", "") "</ipPermissions></item>"
+                                                            "</securityGroupInfo>",
+            cases[i].tags, of);
+        struct flow_row rows[] = {{"tag-key", 0, group, 0}, FLOW_NLB_IS_FINE};
+        sync_beside(k, OTHER_NLB, TT_VERB_ENSURE, "{\"type\":\"nlb\"}", rows);
+        if (flow_kit_count(k, "FromPort=32001") != cases[i].revoked) {
+            fail_msg("%s: %s", cases[i].name, flow_kit_asked(k));
+        }
+    }
+}
+
+/* A group with tags of ours and a rule that lets all clients in to a port. */
+static const char *open_group(struct flow_kit *k, const char *id, const char *name,
+                              const char *port, const char *description)
+{
+    return arena_printf(
+        k->a,
+        "<item><groupId>%s</groupId><groupName>%s</groupName><vpcId>vpc-1</vpcId>"
+        "<groupDescription>x</groupDescription><tagSet>" FLOW_OURS "</tagSet><ipPermissions>"
+        "<item><ipProtocol>tcp</ipProtocol><fromPort>%s</fromPort><toPort>%s</toPort><ipRanges>"
+        "<item><cidrIp>0.0.0.0/0</cidrIp><description>%s</description></item></ipRanges></item>"
+        "</ipPermissions></item>",
+        id, name, port, port, description);
+}
+
+/* A managed NLB gets narrower ranges, and one of its two groups has no room for them: the other one
+ * shuts out the clients that are not let in any more. */
+static void edit__one_group_is_full__the_other_one_is_narrowed(void **state)
+{
+    struct flow_kit *k = *state;
+    static const struct {
+        const char *full, *other;
+    } cases[] = {{"sg-nodes", "sg-mine"}, {"sg-mine", "sg-nodes"}};
+    const struct tt_service *svc =
+        aws_test_object(k->a, "{\"type\":\"nlb\"}",
+                        "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}],"
+                        "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]");
+    k->config = "NLBSecurityGroupMode=Managed";
+    k->nodes = "n1";
+    assert_int_equal(flow_kit_open(k), TT_OK);
+    const char *own = aws_service_read(k->a, &k->p->naming, svc)->nlb_group;
+    const char *nodes = "kubernetes.io/rule/nlb/client=" NAME;
+    const char *groups =
+        arena_printf(k->a, FLOW_GROUPS("%s%s"), open_group(k, "sg-mine", own, "80", ""),
+                     open_group(k, "sg-nodes", "nodes", "30080", nodes));
+    const char *at = strstr(FLOW_NLB, "</member></LoadBalancers>");
+    const char *nlb = arena_printf(k->a,
+                                   "%.*s<SecurityGroups><member>sg-mine</member>"
+                                   "</SecurityGroups>%s",
+                                   (int)(strlen(FLOW_NLB) - strlen(at)), FLOW_NLB, at);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {
+            {arena_printf(k->a, "AuthorizeSecurityGroupIngress GroupId=%s", cases[i].full), 400,
+             "RulesPerSecurityGroupLimitExceeded full", 0},
+            {"elbv2 DescribeLoadBalancers", 0, nlb, 0},
+            {"tag-key", 0, groups, 0},
+            FLOW_NLB_IS_FINE};
+        k->rows = rows;
+        clock_fake_advance(k->clock, AWS_SETTLES_MS);
+        (void)flow_kit_asked(k);
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_QUOTA) {
+            fail_msg("%d %s", (int)k->r.code, k->r.message);
+        }
+        size_t closed = flow_kit_count(
+            k, arena_printf(k->a, "RevokeSecurityGroupIngress GroupId=%s", cases[i].other));
+        if (closed == 0) {
+            fail_msg("%s is full: %s", cases[i].full, flow_kit_asked(k));
+        }
+        assert_int_equal(flow_kit_count(k, arena_printf(k->a,
+                                                        "RevokeSecurityGroupIngress "
+                                                        "GroupId=%s",
+                                                        cases[i].full)),
+                         0);
+    }
+}
+
 UNIT_MAIN(shared)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +391,8 @@ UNIT_MAIN(shared)
         FLOW_TEST(deletion__probes_that_another_may_need__stay),
         FLOW_TEST(edit__node_port_that_another_has_now__clients_of_it_stay_let_in),
         FLOW_TEST(deletion__probes_beside_a_service_that_is_wrong__stay),
+        FLOW_TEST(edit__rule_of_a_balancer_that_no_service_has__goes),
+        FLOW_TEST(edit__one_group_is_full__the_other_one_is_narrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,10 +114,9 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
     size_t before = plan->n_ops;
     int rc = stage_at(stage)->plan(s, plan, err);
     r->plan = plan;
+    r->stages_end[stage] = plan->n_ops;
     for (size_t i = before; i < plan->n_ops; i++) {
-        if (plan->ops[i].verb != LB_KEEP && s->planning) {
-            note(r, &plan->ops[i]);
-        } else if (plan->ops[i].verb != LB_KEEP) {
+        if (plan->ops[i].verb != LB_KEEP && !s->planning) {
             struct lb_undo *undo = (struct lb_undo *)(uintptr_t)plan->ops[i].undo;
             plan->ops[i].type = &carried_out;
             if (undo != NULL) {
@@ -153,6 +152,7 @@ STAGE(12)
 STAGE(13)
 STAGE(14)
 STAGE(15)
+STAGE(16)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -162,6 +162,7 @@ static const struct lb_stage wrapped[] = {
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
     {"14", NULL, observe_14, plan_14}, {"15", NULL, observe_15, plan_15},
+    {"16", NULL, observe_16, plan_16},
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -275,9 +276,29 @@ static void note_findings(struct stage_rig *r, const struct tt_plan_service *s)
     r->nobody = s->serves_nobody != NULL ? arena_strdup(r->a, s->serves_nobody) : r->nobody;
 }
 
+/* Operations in the order in which they are carried out: those of a stage by their waves. */
+static void note_planned(struct stage_rig *r)
+{
+    size_t at = 0;
+    for (size_t i = 0; i <= azure_flow.n_stages; i++) {
+        r->stage = stage_at(i)->name;
+        for (int wave = 1; wave <= r->plan->waves; wave++) {
+            for (size_t k = at; k < r->stages_end[i]; k++) {
+                if (r->plan->ops[k].verb != LB_KEEP && r->plan->ops[k].wave == wave) {
+                    note(r, &r->plan->ops[k]);
+                }
+            }
+        }
+        at = r->stages_end[i] > at ? r->stages_end[i] : at;
+    }
+}
+
 static void host_plan(struct tt_host_ctx *ctx, const struct tt_call *call, const struct tt_plan *p)
 {
     struct stage_rig *r = rig_of_ctx(ctx);
+    if (r->planning && r->plan != NULL) {
+        note_planned(r);
+    }
     for (uint32_t i = 0; call->planning == 0 && i < p->n_services; i++) {
         note_findings(r, p->services[i]);
     }
@@ -322,7 +343,9 @@ static void result_ingress(struct tt_result *result, const struct tt_ingress *in
 static void result_serves(struct tt_result *result)
 {
     struct outcome *o = outcome_of(result);
-    o->s->served = o->s->status;
+    bool first = str_is_empty(o->s->served);
+    o->s->served =
+        first ? o->s->status : arena_printf(o->r->a, "%s then %s", o->s->served, o->s->status);
 }
 
 static void result_again(struct tt_result *result, int64_t after_ms)
@@ -402,7 +425,9 @@ static void run(struct stage_rig *r, bool planning)
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
     r->log = r->events = r->asked = "";
     r->nobody = NULL;
+    r->planning = planning;
     r->plan = NULL;
+    memset(r->stages_end, 0, sizeof(r->stages_end));
     for (size_t i = 0; i < r->n_services; i++) {
         struct rig_service *s = &r->services[i];
         r->all[i] = decode(r, s);
@@ -413,6 +438,7 @@ static void run(struct stage_rig *r, bool planning)
         outcomes[i] = (struct outcome){.r = r, .s = s};
         s->code = TT_OK;
         s->message = "";
+        s->served = NULL;
         *item = (struct tt_item){.size = sizeof(*item),
                                  .verb = s->verb,
                                  .reasons = s->reasons,
@@ -593,6 +619,7 @@ struct stage_rig *stage_rig_new(void)
     for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
         stages[i] = wrapped[i];
         stages[i].tidies = i < azure_flow.n_stages && azure_flow.stages[i].tidies;
+        stages[i].leaves = i < azure_flow.n_stages ? azure_flow.stages[i].leaves : NULL;
     }
     r->flow.stages = stages;
     r->flow.retreat = &wrapped[azure_flow.n_stages];

@@ -34,11 +34,14 @@ struct rig_service {
     uint32_t reasons;   /* TT_REASON_… of the next run */
     uint32_t flags;     /* TT_ITEM_… */
     const char *status; /* addresses, blank separated; filled by runs */
-    const char *served; /* those that were written while a plan was still being tidied up */
-    int64_t again_ms;   /* as it was asked for last; 0: never */
-    int32_t code;       /* of its last result */
+    /* those that were written while a plan was being carried out or tidied up: "x then y" */
+    const char *served;
+    int64_t again_ms; /* as it was asked for last; 0: never */
+    int32_t code;     /* of its last result */
     const char *message;
 };
+#define STAGE_RIG_STAGES 17 /* with the retreat */
+
 struct stage_rig {
     struct azure_provider p; /* first: the driver's provider */
     struct arena *a;
@@ -61,6 +64,9 @@ struct stage_rig {
     void (*reported)(struct stage_rig *r, const struct tt_plan *view);
     void *arg; /* theirs */
     const struct lb_plan *plan;
+    bool planning;
+    size_t
+        stages_end[STAGE_RIG_STAGES]; /* by stage: its operations end before this one of r->plan */
     /* faults */
     const char *fail;    /* the write of the document of that name fails */
     unsigned fail_after; /* the number of writes that succeed first */

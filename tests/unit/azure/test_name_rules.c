@@ -235,6 +235,28 @@ static void names__allowed_lists__confine(void **state)
     }
 }
 
+/* A name with a line feed behind it, as a block of YAML leaves it, counts as absent where it is
+ * read: the Service would get another public IP than the one that it names. */
+static void names__blanks_around__refused_where_they_would_be_sent(void **state)
+{
+    struct arena *a = *state;
+    static const char *const fields[] = {"azure-pip-name", "azure-pip-name-ipv6",
+                                         "azure-dns-label-name", "azure-pip-prefix-id"};
+    static const char *const texts[] = {"web\\n", "web ", "  "};
+    const struct azure_config c = azure_test_config();
+    for (size_t f = 0; f < ARRAY_LEN(fields); f++) {
+        for (size_t t = 0; t < ARRAY_LEN(texts); t++) {
+            struct err err = ERR_INIT;
+            const char *json = arena_printf(a, "{\"%s\":\"%s\"}", fields[f], texts[t]);
+            print_message("# %s\n", json);
+            assert_int_equal(check(a, &c, json, false, NULL, &err), ERR_INVALID);
+            assert_non_null(strstr(err.message, fields[f]));
+        }
+    }
+    struct err err = ERR_INIT;
+    assert_int_equal(check(a, &c, "{\"azure-pls-name\":\"web\\n\"}", false, NULL, &err), ERR_OK);
+}
+
 /* A Service that goes is cleaned up whatever it says: what is impossible counts as absent. */
 static void service__impossible_names__count_as_absent(void **state)
 {
@@ -270,6 +292,7 @@ UNIT_MAIN(name_rules)
         PURE_TEST(names__hostile__refused_in_every_field),
         PURE_TEST(names__odd_but_harmless__only_a_new_one_is_refused),
         PURE_TEST(names__allowed_lists__confine),
+        PURE_TEST(names__blanks_around__refused_where_they_would_be_sent),
         PURE_TEST(service__impossible_names__count_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

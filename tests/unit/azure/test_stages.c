@@ -39,7 +39,7 @@ static void create_first__all_that_is_sure_is_asked_for_at_once(void **state)
     stage_rig_run(r);
     same_text("asked", r->asked,
               "clean: load balancer\nclean: public IP address\nclean: resource provider\n"
-              "clean: subnet\nsecurity: network security group\n");
+              "clean: subnet\nconvert: network security group\n");
     stage_rig_settled(r);
 }
 
@@ -238,71 +238,6 @@ static void delete_after_the_balancer_was_lost__nothing_stays_open(void **state)
     stage_rig_run(r);
     has_rules(r, "");
     has_pips(r, "");
-}
-
-/* ---- sides ----------------------------------------------------------------------------------- */
-
-static void external_to_internal__new_side_first_address_last(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *web = ADD(r, "web");
-    stage_rig_run(r);
-    web->annotations = INTERNAL;
-    web->verb = TT_VERB_ENSURE;
-    stage_rig_run(r);
-    written(r, "balancers: create load balancer kubernetes-internal [web]\n"
-               "tidy: delete load balancer kubernetes [web]\n"
-               "close: change network security group nsg [web]\n"
-               "release: delete public IP address kubernetes-aweb [web]\n");
-    same_text("status", web->status, "10.0.0.2");
-    same_text("before tidying", web->served, "10.0.0.2");
-    has_rules(r, "");
-    stage_rig_settled(r);
-}
-
-static void internal_to_external__new_side_first(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *web = stage_rig_add(r, "web", INTERNAL, NULL);
-    stage_rig_run(r);
-    written(r, "balancers: create load balancer kubernetes-internal [web]\n");
-    web->annotations = NULL;
-    web->verb = TT_VERB_ENSURE;
-    stage_rig_run(r);
-    written(r, "addresses: create public IP address kubernetes-aweb [web]\n"
-               "balancers: create load balancer kubernetes [web]\n"
-               "security: change network security group nsg [web]\n"
-               "tidy: delete load balancer kubernetes-internal [web]\n");
-    same_text("status", web->status, "20.0.0.2");
-    same_text("before tidying", web->served, "20.0.0.2");
-    stage_rig_settled(r);
-}
-
-static void update_after_a_flip__waits_for_its_ensure(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *web = ADD(r, "web");
-    stage_rig_run(r);
-    web->annotations = INTERNAL;
-    web->verb = TT_VERB_UPDATE;
-    stage_rig_run(r);
-    written(r, "");
-    succeeded(web);
-    has_frontends(r, "kubernetes", "aweb");
-}
-
-static void deleted_before_a_flip_was_ensured__both_sides_are_looked_at(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *web = ADD(r, "web");
-    stage_rig_run(r);
-    web->annotations = INTERNAL;
-    web->verb = TT_VERB_DELETE;
-    stage_rig_run(r);
-    written(r, "withdraw: change network security group nsg [web]\n"
-               "tidy: delete load balancer kubernetes [web]\n"
-               "release: delete public IP address kubernetes-aweb [web]\n");
-    has_rules(r, "");
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -664,10 +599,6 @@ UNIT_MAIN(stages)
         RIG_TEST(delete_without_group__is_not_held_up),
         RIG_TEST(delete_of_what_never_was__nothing_to_do),
         RIG_TEST(delete_after_the_balancer_was_lost__nothing_stays_open),
-        RIG_TEST(external_to_internal__new_side_first_address_last),
-        RIG_TEST(internal_to_external__new_side_first),
-        RIG_TEST(update_after_a_flip__waits_for_its_ensure),
-        RIG_TEST(deleted_before_a_flip_was_ensured__both_sides_are_looked_at),
         RIG_TEST(users_address__is_neither_tagged_nor_deleted),
         RIG_TEST(users_address_missing__only_its_service_fails),
         RIG_TEST(shared_address__primary_goes_first_then_the_last_one),

@@ -231,6 +231,31 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     stage_rig_settled(r);
 }
 
+/* One Service leaves the shared address, and another one takes over its port there in the same
+ * sync: clients of the first one do not come to the second one. */
+static void shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients(
+    void **state)
+{
+    struct stage_rig *r = *state;
+    const char *ports = "\"ports\":[{\"name\":\"a\",\"port\":%s,\"protocol\":\"TCP\","
+                        "\"nodePort\":30081}],\"loadBalancerSourceRanges\":[\"%s\"]";
+    struct rig_service *web =
+        stage_rig_add(r, "web", NULL, arena_printf(r->a, ports, "80", "192.0.2.0/24"));
+    stage_rig_run(r);
+    struct rig_service *api =
+        stage_rig_add(r, "api", AT("20.0.0.1"), arena_printf(r->a, ports, "81", "198.51.100.0/24"));
+    stage_rig_run(r);
+    succeeded(api);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.1");
+    web->spec = arena_printf(r->a, ports, "81", "192.0.2.0/24");
+    web->verb = TT_VERB_ENSURE;
+    edit(r, api, NULL);
+    succeeded(web);
+    succeeded(api);
+    same_text("rules", stage_rig_rules(r), "81>20.0.0.2 81>20.0.0.1");
+    stage_rig_settled(r);
+}
+
 /* A public address that a Service keeps asking for when it is made internal, or any other one
  * outside the subnet, is refused before the first write, and what stands stays. */
 static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
@@ -464,6 +489,21 @@ static void wishes__that_upstream_reads_otherwise__wait_for_an_edit(void **state
     }
 }
 
+/* One Service is closed by a deny rule, another one has a blank list and is open: each stage that
+ * writes the group asks whether the rule closes the second one, too, the last one included, which
+ * reads nothing when no Service has moved. */
+static void blank_ranges__beside_a_service_that_denies_all__are_open(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *shut = stage_rig_add(r, "shut", RANGES("nonsense"), NULL);
+    struct rig_service *open = stage_rig_add(r, "open", RANGES("  "), NULL);
+    stage_rig_run(r);
+    succeeded(shut);
+    succeeded(open);
+    assert_non_null(strstr(stage_rig_rules(r), open->status));
+    stage_rig_settled(r);
+}
+
 /* The link comes; the probe stays the one that upstream left, until the annotation is edited. */
 static void link_with_blanks__its_probe_waits(void **state)
 {
@@ -488,6 +528,7 @@ UNIT_MAIN(stages_edits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wishes__that_upstream_reads_otherwise__wait_for_an_edit),
+        RIG_TEST(blank_ranges__beside_a_service_that_denies_all__are_open),
         cmocka_unit_test(link_with_blanks__its_probe_waits),
         RIG_TEST(floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after),
         RIG_TEST(unproven__a_node_comes__joins_what_stands),
@@ -496,6 +537,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(floating_ip__balancer_refused__shuts_again_what_the_edit_let_in),
         RIG_TEST(floating_ip__second_write_of_the_group_refused__stays_open),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
+        RIG_TEST(shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),

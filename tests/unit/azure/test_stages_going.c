@@ -77,6 +77,52 @@ static void edited_and_gone__nothing_is_left(void **state)
     }
 }
 
+/* The Service goes on: what an edit stops needing goes with it, also from another group.  A private
+ * link of a group that no annotation names any more only the process knows that made the edit. */
+static void edited_and_stays__nothing_of_before_is_left(void **state)
+{
+    static const struct {
+        const char *before, *after, *pips, *links;
+        bool known;
+    } rows[] = {
+        {"{}", "{" GROUP "\"shop\"}", "kubernetes-aweb", "", false},
+        {"{" GROUP "\"shop\"}", "{}", "kubernetes-aweb", "", false},
+        {"{" GROUP "\"shop\"}", "{" GROUP "\"another\"}", "kubernetes-aweb", "", false},
+        {"{" GROUP "\"shop\"}", "{" INTERNAL "}", "", "", false},
+        {"{" GROUP "\"shop\"}", "{" GROUP "\"another\"," INTERNAL "}", "", "", false},
+        {"{" INTERNAL "," LINK "}", "{" INTERNAL "," LINK "," PLS "\"shop\"}", "", "pls-aweb",
+         true},
+        {"{" INTERNAL "," LINK "," PLS "\"shop\"}", "{" INTERNAL "," LINK "}", "", "pls-aweb",
+         true},
+        {"{" INTERNAL "," LINK "," PLS "\"shop\"}", "{" INTERNAL "}", "", "", true},
+        {"{" INTERNAL "," LINK "," PLS "\"shop\"}", "{}", "kubernetes-aweb", "", false},
+        {"{" INTERNAL "," LINK ",\"azure-pls-name\":\"links\"}", "{}", "kubernetes-aweb", "",
+         false},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        bool known = i % 2 == 1;
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = stage_rig_add(r, "web", rows[i / 2].before, NULL);
+        if (rows[i / 2].known && !known) {
+            stage_rig_free(r);
+            continue;
+        }
+        stage_rig_run(r);
+        succeeded(web);
+        web->annotations = rows[i / 2].after;
+        web->before = known ? rows[i / 2].before : NULL;
+        web->flags = TT_ITEM_MADE;
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_run(r);
+        const char *row = arena_printf(r->a, "%s, then %s", rows[i / 2].before, rows[i / 2].after);
+        same_text(row, web->message, "");
+        same_text(row, stage_rig_names(r, AZURE_PIPS), rows[i / 2].pips);
+        same_text(row, stage_rig_names(r, AZURE_PLSS), rows[i / 2].links);
+        stage_rig_free(r);
+    }
+}
+
 /* The cloud's documents, the one public IP without tags. */
 static void strip_tags(struct stage_rig *r, const char *pip)
 {
@@ -220,6 +266,7 @@ static void old_one_goes__shared_address_stays_open_for_its_namesake(void **stat
 UNIT_MAIN(stages_going)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edited_and_stays__nothing_of_before_is_left),
         cmocka_unit_test(edited_and_gone__nothing_is_left),
         cmocka_unit_test(public_ip_without_tags__goes_by_its_name),
         RIG_TEST(public_ip_of_the_user__stays),

@@ -290,6 +290,31 @@ static void availability_sets__by_name_and_another_later(void **state)
     stage_rig_settled(r);
 }
 
+/* Its clients are let in while its nodes join the pool; the former address is closed after. */
+static void external_to_internal__nodes_join__group_is_written_beside_them(void **state)
+{
+    struct stage_rig *r = *state;
+    add_set(r, "vmss", "Uniform");
+    add_instance(r, "vmss", "0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", NULL,
+                                            "\"ports\":[{\"port\":80,\"nodePort\":30080}],"
+                                            "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]");
+    (void)ADD(r, "api");
+    stage_rig_run(r);
+    web->annotations = "{\"azure-load-balancer-internal\":\"true\"}";
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    written(r, "balancers: create load balancer kubernetes-internal [web]\n"
+               "members: change scale set vmss [web]\n"
+               "members: change scale set instance vmss/0 [web]\n"
+               "members: change network security group nsg [web]\n"
+               "tidy: change load balancer kubernetes [web]\n"
+               "close: change network security group nsg [web]\n"
+               "release: delete public IP address kubernetes-aweb [web]\n");
+    same_text("before the former balancer is written", web->served, web->status);
+    stage_rig_settled(r);
+}
+
 UNIT_MAIN(stages_members)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +324,7 @@ UNIT_MAIN(stages_members)
         RIG_TEST(all_kinds_together__one_pool),
         RIG_TEST(empty_set__its_model_lets_go_of_addresses),
         RIG_TEST(availability_sets__by_name_and_another_later),
+        RIG_TEST(external_to_internal__nodes_join__group_is_written_beside_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

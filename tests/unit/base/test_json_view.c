@@ -73,6 +73,8 @@ static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
                 text[at] = (char)b;
                 assert_int_equal(plain_run(text, n), ends ? at : n);
                 assert_int_equal(plain_run_ascii(text, n), ends || b >= 0x80 ? at : n);
+                bool visible = b >= 0x20 && b < 0x7f;
+                assert_int_equal(plain_run_visible(text, n), visible ? n : at);
             }
         }
     }

@@ -82,6 +82,8 @@ void rig_add_nodes(struct rig *r, int n);
 void rig_give_addresses(
     struct rig *r); /* InternalIPs of their instances, to all of them; NEGs need them */
 void rig_remove_node(struct rig *r, const char *name);
+/* All of them take no part any more, by the label that excludes them; instances stay. */
+void rig_exclude_nodes(struct rig *r);
 void rig_keep_nodes(struct rig *r, size_t n); /* the first ones by name; instances stay */
 /* PROJECT stands for the simulated one. */
 void rig_add_node_without_instance(struct rig *r, const char *name, const char *provider_id);

@@ -3,6 +3,8 @@
  * any client would (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
+#include "common/lb/node_rules.h"
+
 #include "common/net/http_server.h"
 #include "providers/gce/gce_provider.h"
 #include "tests/support/http_ignore_sent.h"
@@ -194,6 +196,20 @@ void rig_remove_node(struct rig *r, const char *name)
             r->n_nodes--;
             return;
         }
+    }
+}
+
+void rig_exclude_nodes(struct rig *r)
+{
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        struct tt_node *copy = arena_memdup(r->a, r->nodes[i], sizeof(*copy));
+        struct tt_kv *labels = ARENA_ARRAY(r->a, struct tt_kv, copy->n_labels + 1);
+        memcpy(labels, copy->labels, copy->n_labels * sizeof(*labels));
+        labels[copy->n_labels++] =
+            (struct tt_kv){"node.kubernetes.io/exclude-from-external-load-balancers", ""};
+        copy->labels = labels;
+        copy->flags = node_flags(copy);
+        r->nodes[i] = copy;
     }
 }
 

@@ -435,6 +435,29 @@ static void nobody__no_node_takes_part__told_with_the_reason(void **state)
     }
 }
 
+/* Members of a pool and of groups stay while no node takes part, and their machines serve on;
+ * NEGs have let them go. */
+static void nobody__no_node_takes_part_any_more__told_where_no_member_is_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct rig *r = start(kinds[i].l4);
+        bool negs = strstr(kinds[i].name, "NEGs") != NULL;
+        rig_keep_nodes(r, 3);
+        make(r, "web", kinds[i].annotations, "");
+        ok(r, "web", kinds[i].name);
+        rig_exclude_nodes(r);
+        assert_int_equal(rig_update(r, "web")->code, TT_OK);
+        const char *want = negs ? "nobody default/web no node takes part: label "
+                                  "node.kubernetes.io/exclude-from-external-load-balancers\n"
+                                : "";
+        if (strcmp(rig_findings(r), want) != 0) {
+            fail_msg("%s: \"%s\"", kinds[i].name, rig_findings(r));
+        }
+        rig_stop(r);
+    }
+}
+
 /* Only NEGs of a Local Service have the nodes with its endpoints; elsewhere Google's
  * health checks know. */
 static void nobody__local_without_endpoints__told_where_members_follow_them(void **state)
@@ -528,6 +551,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(findings__of_each_kind),
         cmocka_unit_test(type__lenient__as_upstream_has_it),
         cmocka_unit_test(nobody__no_node_takes_part__told_with_the_reason),
+        cmocka_unit_test(nobody__no_node_takes_part_any_more__told_where_no_member_is_left),
         cmocka_unit_test(nobody__local_without_endpoints__told_where_members_follow_them),
         cmocka_unit_test(ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp),
         cmocka_unit_test(ranges__of_both_families__those_of_ipv4_count),

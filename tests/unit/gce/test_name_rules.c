@@ -135,6 +135,25 @@ static void names__hostile__refused_in_every_field(void **state)
     }
 }
 
+/* A subnet with a line feed behind it, as a block of YAML leaves it, counts as absent where it is
+ * read: the load balancer would move to another subnet than the one that is named. */
+static void names__blanks_around__refused_where_they_would_be_sent(void **state)
+{
+    static const char *const keys[] = {SUBNET, SUBNET_NEW, COLLECTION};
+    static const char *const texts[] = {"other\n", "other ", "  "};
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        for (size_t t = 0; t < ARRAY_LEN(texts); t++) {
+            struct err err = ERR_INIT;
+            print_message("# %s: \"%s\"\n", keys[k], texts[t]);
+            assert_int_equal(check(*state, &open_scope, keys[k], texts[t], false, &err),
+                             ERR_INVALID);
+            assert_non_null(strstr(err.message, keys[k]));
+        }
+    }
+    struct err err = ERR_INIT;
+    assert_int_equal(check(*state, &open_scope, IP_ADDRESSES, "a , b\n", false, &err), ERR_OK);
+}
+
 /* A target pool has no subnet, and no addresses but the one of the spec. */
 static void names__fields_that_nobody_reads__refuse_nothing(void **state)
 {
@@ -220,6 +239,7 @@ UNIT_MAIN(name_rules)
         cmocka_unit_test(names__legal__pass),
         PURE_TEST(names__recorded_worlds__pass_as_new),
         PURE_TEST(names__recorded_clouds__hold_the_patterns),
+        PURE_TEST(names__blanks_around__refused_where_they_would_be_sent),
         PURE_TEST(names__fields_that_nobody_reads__refuse_nothing),
         PURE_TEST(names__hostile__refused_in_every_field),
         PURE_TEST(names__address_of_the_spec__no_filter),

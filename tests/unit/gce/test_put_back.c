@@ -258,6 +258,156 @@ static void edit__undo_refused_too__both_causes_told(void **state)
     rig_stop(r);
 }
 
+#define NOTES(member) "{\"metadata\":{\"annotations\":{" member "}}}"
+#define STANDARD      NOTES("\"cloud.google.com/network-tier\":\"Standard\"")
+#define NO_TIER       NOTES("\"cloud.google.com/network-tier\":null")
+#define MINE          "{\"name\":\"mine\"}"
+
+/* An edit to another address, of a Service whose address is not reserved. */
+struct move {
+    const char *service;
+    const char *edit; /* %s: the address that the user has reserved */
+    const char *back;
+};
+
+static const struct move moves[] = {
+    {"{}", STANDARD, NO_TIER},
+    {"{}", "{\"spec\":{\"loadBalancerIP\":\"%s\"}}", "{\"spec\":{\"loadBalancerIP\":null}}"},
+    {RBS, STANDARD, NO_TIER},
+    {RBS, "{\"spec\":{\"loadBalancerIP\":\"%s\"}}", "{\"spec\":{\"loadBalancerIP\":null}}"},
+};
+
+static const char *address_of_rule(struct rig *r)
+{
+    struct json_object *rule =
+        rig_resource(r, arena_printf(rig_arena(r), "forwardingRules/%s", rig_lb_name(r, "web")));
+    return rule == NULL ? NULL : arena_strdup(rig_arena(r), json_str(rule, "IPAddress"));
+}
+
+/* *ret_before: the address that the Service has, and publishes. */
+static struct rig *start_move(const struct move *m, const char **ret_before)
+{
+    struct rig *r = start(6, m->service);
+    *ret_before = address_of_rule(r);
+    rig_edit(r, "web",
+             arena_printf(rig_arena(r),
+                          "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"%s\"}]}}}",
+                          *ret_before));
+    rig_cloud_call(r, "POST", "regions/us-central1/addresses", MINE);
+    const char *mine = json_str(rig_resource(r, "addresses/mine"), "address");
+    rig_edit(r, "web", str_replace(rig_arena(r), m->edit, "%s", mine));
+    return r;
+}
+
+static void expect_no_held_address(struct rig *r)
+{
+    if (strstr(rig_inventory(r), "addresses/a") != NULL) {
+        fail_msg("held still:\n%s", rig_inventory(r));
+    }
+}
+
+/* Google frees the address of a rule with the rule, and gives out none that is asked for. */
+static void edit_to_another_address__rule_refused__former_rule_and_address_come_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        print_message("# row %zu\n", i);
+        const char *before = NULL;
+        struct rig *r = start_move(&moves[i], &before);
+        refuse(r, "forwardingRules.insert", 1, 400);
+        const struct tt_result *res = rig_ensure(r, "web");
+        assert_int_not_equal(res->code, TT_OK);
+        expect_text(res->message, " put back");
+        assert_string_equal(str_or(address_of_rule(r), "none"), before);
+        expect_text(standing(r), before); /* the firewall lets clients in to it again */
+        rig_edit(r, "web", moves[i].back);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_string_equal(address_of_rule(r), before);
+        expect_no_held_address(r);
+        rig_forget(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_int_equal(rig_mutations(r), 0);
+        rig_stop(r);
+    }
+}
+
+/* A process that dies at any of its requests, and an edit that is taken back then. */
+static void edit_to_another_address__process_dies__address_is_found_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        unsigned at = 1;
+        for (bool died = true; died; at++) {
+            const char *before = NULL;
+            struct rig *r = start_move(&moves[i], &before);
+            rig_die_at(r, RIG_DIES_BEFORE, at);
+            (void)rig_ensure(r, "web");
+            died = rig_is_dead(r);
+            bool done = address_of_rule(r) != NULL && !str_eq(address_of_rule(r), before);
+            if (died && !done) {
+                rig_reopen(r);
+                rig_edit(r, "web", moves[i].back);
+                assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+                assert_string_equal(address_of_rule(r), before);
+                expect_no_held_address(r);
+            }
+            rig_stop(r);
+        }
+        assert_true(at > 6);
+    }
+}
+
+static void edit_to_another_address__carried_out__two_more_writes_and_nothing_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        const char *before = NULL;
+        struct rig *r = start_move(&moves[i], &before);
+        rig_forget(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        expect_no_held_address(r);
+        const char *former = arena_printf(rig_arena(r), "%s-former", rig_lb_name(r, "web"));
+        expect_text(rig_last_plan(r), former);
+        rig_forget(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_int_equal(rig_mutations(r), 0);
+        rig_stop(r);
+    }
+}
+
+/* Without room for one more reservation the edit is carried out as if there was none. */
+static void edit_to_another_address__no_room_to_hold__carried_out(void **state)
+{
+    (void)state;
+    const char *before = NULL;
+    struct rig *r = start_move(&moves[1], &before);
+    rig_fault(r, "{\"match\":{\"op\":\"compute.addresses.insert\"},\"count\":0,\"do\":\"refuse\","
+                 "\"status\":403,\"body\":{\"error\":{\"code\":403,\"message\":\"No.\",\"errors\":"
+                 "[{\"reason\":\"quotaExceeded\",\"message\":\"No.\"}]}}}");
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    const char *now = address_of_rule(r);
+    assert_string_equal(now, json_str(rig_resource(r, "addresses/mine"), "address"));
+    rig_stop(r);
+}
+
+/* A deletion finds what a process left that died. */
+static void edit_to_another_address__died_then_deleted__nothing_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        for (unsigned at = 2; at < 7; at++) {
+            const char *before = NULL;
+            struct rig *r = start_move(&moves[i], &before);
+            rig_die_at(r, RIG_DIES_BEFORE, at);
+            (void)rig_ensure(r, "web");
+            rig_reopen(r);
+            assert_int_equal(rig_delete(r, "web")->code, TT_OK);
+            expect_no_held_address(r);
+            rig_stop(r);
+        }
+    }
+}
+
 UNIT_MAIN(put_back)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +417,11 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit__may_not_be_made__all_stands),
         cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),
+        cmocka_unit_test(edit_to_another_address__rule_refused__former_rule_and_address_come_back),
+        cmocka_unit_test(edit_to_another_address__process_dies__address_is_found_again),
+        cmocka_unit_test(edit_to_another_address__carried_out__two_more_writes_and_nothing_left),
+        cmocka_unit_test(edit_to_another_address__no_room_to_hold__carried_out),
+        cmocka_unit_test(edit_to_another_address__died_then_deleted__nothing_left),
     };
     return cmocka_run_group_tests_name("put_back", tests, NULL, NULL);
 }

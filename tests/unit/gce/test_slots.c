@@ -272,6 +272,46 @@ static void delete__leftovers_of_the_list_are_found(void **state)
     assert_non_null(gce_slots_address(&s, "k8s2-tcp"));
 }
 
+static void rare_slots(struct kit *k, struct gce_slots *s, uint32_t verb)
+{
+    struct err err = ERR_INIT;
+    gce_slots_init(s, k->a);
+    s->verb = verb;
+    s->by_name = verb == TT_VERB_DELETE;
+    gce_slots_add(s, true, GCE_RULES, NULL, "k8s2-tcp");
+    gce_slots_add_rare(s, GCE_ADDRESSES, "a1-former");
+    k->s.reads = 0;
+    assert_int_equal(gce_slots_look(s, &k->s, &err), ERR_OK);
+}
+
+/* The list that is made beside the reads answers, absent or not; a write that was not read since
+ * makes it unknown. */
+static void rare__the_list_answers__read_by_name_where_it_cannot(void **state)
+{
+    static const uint32_t verbs[] = {TT_VERB_DELETE, TT_VERB_ENSURE};
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    rare_slots(k, &s, TT_VERB_DELETE);
+    assert_int_equal(k->s.reads, 3); /* two lists, one rule */
+    assert_int_equal(known(&s, GCE_ADDRESSES, NULL, "a1-former"), GCE_ABSENT);
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        k->s.fresh = true;
+        rare_slots(k, &s, verbs[i]);
+        assert_int_equal(k->s.reads, 1);
+        kit_make(k, KIT_REGION "addresses", "{\"name\":\"a1-former\"}");
+        gce_snapshot_forget(k->p->cloud.snapshot, GCE_KEY(GCE_ADDRESSES, "a1-former"));
+        rare_slots(k, &s, verbs[i]);
+        assert_int_equal(k->s.reads, 2);
+        assert_non_null(gce_slots_address(&s, "a1-former"));
+        rig_cloud_call(k->r, "DELETE", "regions/us-central1/addresses/a1-former", NULL);
+        rare_slots(k, &s, verbs[i]); /* known to have been there: it is looked for */
+        assert_int_equal(k->s.reads, 2);
+    }
+    k->s.fresh = false;
+}
+
 /* Other kinds stay cached: a list of one more kind causes no reads of all names. */
 static void delete__a_kind_is_listed_late__only_its_names_are_asked_for(void **state)
 {
@@ -412,6 +452,7 @@ static void ahead__its_answer_is_taken_once(void **state)
 
 static const struct gce_names pool_names = {
     .lb = "a1",
+    .former_address = "a1-former",
     .firewall = "k8s-fw-a1",
     .deny_firewall = "k8s-fw-a1-deny",
     .local_check = "a1",
@@ -437,9 +478,9 @@ static void target_pool__slots_of_each_verb(void **state)
         bool local, deny;
         size_t n, n_main;
     } rows[] = {
-        {TT_VERB_ENSURE, false, false, 8, 5}, {TT_VERB_ENSURE, true, false, 6, 5},
-        {TT_VERB_ENSURE, false, true, 9, 6},  {TT_VERB_UPDATE, false, true, 1, 1},
-        {TT_VERB_DELETE, false, true, 7, 3},
+        {TT_VERB_ENSURE, false, false, 9, 5}, {TT_VERB_ENSURE, true, false, 7, 5},
+        {TT_VERB_ENSURE, false, true, 10, 6}, {TT_VERB_UPDATE, false, true, 1, 1},
+        {TT_VERB_DELETE, false, true, 8, 3},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct tt_service svc = {.n_ingress = 1};
@@ -570,6 +611,7 @@ UNIT_MAIN(slots)
         SLOTS_TEST(not_new__what_a_list_lacks_is_asked_for_by_name),
         SLOTS_TEST(delete__leftovers_of_the_list_are_found),
         SLOTS_TEST(delete__a_kind_is_listed_late__only_its_names_are_asked_for),
+        SLOTS_TEST(rare__the_list_answers__read_by_name_where_it_cannot),
         SLOTS_TEST(more_slots__only_these_are_looked_at),
         SLOTS_TEST(more_slots__after_the_cloud_was_asked__are_asked_for_there),
         SLOTS_TEST(delete__by_name__nothing_is_taken_for_absent),

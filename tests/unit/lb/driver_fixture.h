@@ -70,8 +70,9 @@ struct fixture {
         *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
     bool asks;     /* … and the cloud is asked before whether it may be made again */
     bool tidies;   /* the second stage does nothing else, and another one follows */
-    bool moves;    /* what is "old/…" goes after its replacement has come, or makes room for it */
-    size_t limit;  /* of things in the cloud; 0: none */
+    const char *leaves; /* letters: the second stage takes away by what clients reach these */
+    bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
+    size_t limit; /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
     int64_t now_ms;       /* the host's clock */
@@ -403,6 +404,21 @@ static const struct lb_stage tidying_stages[] = {
     {.name = "second", .observe = second_observe, .plan = second_plan, .tidies = true},
     {.name = "last", .observe = last_observe, .plan = last_plan, .tidies = true}};
 
+static bool second_leaves(struct lb_sync *s, struct lb_item *item)
+{
+    struct fixture *f = s->provider;
+    bool leaves = strchr(f->leaves, short_key(item->key)[0]) != NULL;
+    if (leaves) {
+        (void)note(f, "served elsewhere %s", short_key(item->key));
+    }
+    return leaves;
+}
+
+static const struct lb_stage leaving_stages[] = {
+    {.name = "main", .observe = main_observe, .plan = main_plan},
+    {.name = "second", .observe = second_observe, .plan = second_plan, .leaves = second_leaves},
+    {.name = "last", .observe = last_observe, .plan = last_plan}};
+
 static size_t flow_finalizers(const struct lb_sync *s, const struct lb_item *item,
                               const char *const **ret_names)
 {
@@ -605,7 +621,9 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
 {
     const struct lb_flow flow = {.name = "fake",
                                  .facts = flow_facts,
-                                 .stages = f->tidies ? tidying_stages : stages,
+                                 .stages = f->leaves != NULL ? leaving_stages
+                                           : f->tidies       ? tidying_stages
+                                                             : stages,
                                  .n_stages = f->n_stages,
                                  .retreat = f->retreats != NULL ? &last_stage : NULL,
                                  .retreats = flow_retreats,

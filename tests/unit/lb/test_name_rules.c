@@ -134,6 +134,40 @@ static void names_check__of_what_was_made_here__by_the_pattern(void **state)
     arena_free(a);
 }
 
+/* A text that a provider sends as it is written is judged as it is written. */
+static void names_check__literal_and_lone__pieces_that_count(void **state)
+{
+    (void)state;
+    static const struct name_field literal = {.key = KEY, .rule = &subnet, .literal = true};
+    static const struct name_field trimmed = {.key = KEY, .rule = &subnet};
+    static const struct name_field pairs = {.key = KEY, .rule = &subnet, .separator = '='};
+    static const struct name_field lone = {
+        .key = KEY, .rule = &subnet, .separator = '=', .lone = true};
+    static const struct {
+        const struct name_field *field;
+        const char *value;
+        int code;
+    } rows[] = {
+        {&trimmed, "a ", ERR_OK},         {&literal, "a ", ERR_INVALID},
+        {&trimmed, "a\n", ERR_OK},        {&literal, "a\n", ERR_INVALID},
+        {&trimmed, "  ", ERR_OK},         {&literal, "  ", ERR_INVALID},
+        {&trimmed, "", ERR_OK},           {&literal, "", ERR_OK},
+        {&literal, "a", ERR_OK},          {&pairs, "a=1, Odd", ERR_OK},
+        {&lone, "a=1, Odd", ERR_INVALID}, {&lone, "a=1, b ,", ERR_OK},
+        {&pairs, "Odd=1", ERR_INVALID},   {&lone, "=1", ERR_OK},
+    };
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct name_fields all = {.fields = rows[i].field, .n = 1};
+        struct tt_kv kv;
+        const struct tt_service s = with(rows[i].value, false, &kv);
+        struct err err = ERR_INIT;
+        print_message("# row %zu: \"%s\"\n", i, rows[i].value);
+        assert_int_equal(names_check(a, &all, &s, NULL, &err), rows[i].code);
+    }
+    arena_free(a);
+}
+
 static void name_list__absent_allows_all__empty_none(void **state)
 {
     (void)state;
@@ -155,6 +189,7 @@ UNIT_MAIN(name_rules)
         cmocka_unit_test(annotation_state__stands_only_unchanged_with_an_address_or_finalizer),
         cmocka_unit_test(name_check__new_and_standing__sentences),
         cmocka_unit_test(names_check__of_what_was_made_here__by_the_pattern),
+        cmocka_unit_test(names_check__literal_and_lone__pieces_that_count),
         cmocka_unit_test(name_list__absent_allows_all__empty_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,114 @@ static void budget_refused__above_what_is_documented__stays_at_that_for_longer_e
     assert_in_range(waits_ms[2], 240000, 242000);
 }
 
+/* A cloud that has the documented limit, and requests of a burst, so many in flight: each is sent
+ * when it may, answered after TRIP_MS, and takes another token when it is refused. */
+#define IN_FLIGHT 100
+#define TRIP_MS   200
+
+struct burst {
+    struct budget ours;
+    struct ratelimit cloud;
+    int per_minute; /* of a cloud that counts minutes of the clock; 0: it has the bucket */
+    int64_t minute;
+    int counted;
+    int64_t sent_ms[IN_FLIGHT]; /* by request; -1: none */
+    int todo;
+};
+
+static int next_of(const struct burst *u)
+{
+    int next = -1;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        if (u->sent_ms[i] >= 0 && (next < 0 || u->sent_ms[i] < u->sent_ms[next])) {
+            next = i;
+        }
+    }
+    return next;
+}
+
+static bool serves(struct burst *u, int64_t now_ms)
+{
+    if (u->per_minute == 0) {
+        return ratelimit_try(&u->cloud, now_ms);
+    }
+    u->counted = now_ms / 60000 == u->minute ? u->counted + 1 : 1;
+    u->minute = now_ms / 60000;
+    return u->counted <= u->per_minute;
+}
+
+/* Returns when the last one is done. */
+static int64_t play(struct burst *u)
+{
+    int64_t end = 0;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        u->sent_ms[i] = take(&u->ours, 0);
+        u->todo--;
+    }
+    for (int i; (i = next_of(u)) >= 0;) {
+        int64_t answered = u->sent_ms[i] + TRIP_MS;
+        bool served = serves(u, u->sent_ms[i]);
+        if (!served) {
+            budget_refused(&u->ours, answered, 0);
+        }
+        end = answered;
+        u->todo -= served;
+        u->sent_ms[i] = served && u->todo < 0 ? -1 : take(&u->ours, answered);
+    }
+    return end;
+}
+
+/* Requests that were booked at a refused rate are refused, too, and say nothing of the new one. */
+static void budget_refused__what_was_booked_before__cuts_no_more(void **state)
+{
+    (void)state;
+    struct burst u = {.todo = 1000};
+    budget_init(&u.ours, &limit, 0);
+    ratelimit_init(&u.cloud, limit.per_second, limit.burst, 0);
+    int64_t end = play(&u);
+    assert_in_range(end, 96000, 103000); /* at the documented rate: 96 s */
+    assert_true(u.ours.refused < 110);   /* a higher rate is tried twice */
+}
+
+/* 1,500 a minute are 300 at once and 20 a second, and 25 a second in the minutes after. */
+static void budget_take__cloud_counts_minutes__whole_limit_is_used(void **state)
+{
+    (void)state;
+    static const struct budget_limit minutes = {
+        .api = "cloud", .kind = "writes", .per_second = 20, .burst = 300, .sustained = 24.5};
+    struct burst u = {.todo = 8000, .per_minute = 1500};
+    budget_init(&u.ours, &minutes, 0);
+    int64_t end = play(&u);
+    assert_in_range(end, 300000, 325000); /* five minutes, and the rest; else 335 s */
+}
+
+/* Idle, the bucket fills as before: the limit holds in every minute. */
+static void budget_take__idle_after_a_burst__saves_at_the_lower_rate(void **state)
+{
+    (void)state;
+    static const struct budget_limit minutes = {.api = "cloud",
+                                                .kind = "writes",
+                                                .per_second = 20,
+                                                .burst = 300,
+                                                .sustained = 24.5,
+                                                .fixed = true};
+    struct budget b;
+    budget_init(&b, &minutes, 0);
+    int64_t now = 0;
+    while (now < 90000) {
+        now = take(&b, now);
+    }
+    assert_true(b.bucket.per_second == 24.5);
+    for (int i = 0; i < 20; i++) {
+        (void)take(&b, now + 1000); /* in waves: nothing is saved */
+    }
+    assert_true(b.bucket.per_second == 24.5);
+    now += 1000;
+    (void)take(&b, now + 2000);
+    (void)take(&b, now + 4000);
+    assert_true(b.bucket.per_second == 20.0);
+}
+
 static void budgets__less_than_half_is_left__are_short(void **state)
 {
     (void)state;
@@ -256,6 +364,9 @@ UNIT_MAIN(budget)
         cmocka_unit_test(budget_refused__above_what_is_documented__falls_back_to_that),
         cmocka_unit_test(
             budget_refused__above_what_is_documented__stays_at_that_for_longer_each_time),
+        cmocka_unit_test(budget_refused__what_was_booked_before__cuts_no_more),
+        cmocka_unit_test(budget_take__cloud_counts_minutes__whole_limit_is_used),
+        cmocka_unit_test(budget_take__idle_after_a_burst__saves_at_the_lower_rate),
         cmocka_unit_test(budgets__less_than_half_is_left__are_short),
         cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
         cmocka_unit_test(budgets__of_a_provider__report_what_changes),

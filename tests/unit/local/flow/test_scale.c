@@ -114,6 +114,37 @@ static void local_flow__many__each_service_keeps_one_string(void **state)
     flow_kit_end(&k);
 }
 
+static unsigned sysctls_read;
+static const struct local_kernel_ops *uncounted;
+
+static int count_sysctl_read(struct local_kernel *k, const char *name, int64_t *ret,
+                             struct err *err)
+{
+    sysctls_read++;
+    return uncounted->sysctl_read(k, name, ret, err);
+}
+
+/* Files of /proc, one for each family: not one for each Service. */
+static void local_flow__many__settings_are_read_once_for_all(void **state)
+{
+    static struct flow_kit k;
+
+    (void)state;
+    flow_kit_begin(&k);
+    uncounted = &k.real_ops;
+    k.ops.sysctl_read = count_sysctl_read;
+    (void)flow_kit_run(&k, "pool [10.0.4.0/22]; many 2; idle");
+    sysctls_read = 0;
+    (void)flow_kit_run(&k, "sync");
+    unsigned few = sysctls_read;
+    (void)flow_kit_run(&k, "many 390; idle");
+    sysctls_read = 0;
+    (void)flow_kit_run(&k, "sync");
+    assert_in_range(few, 1, 8);
+    assert_int_equal(few, sysctls_read);
+    flow_kit_end(&k);
+}
+
 /* ---- allocations ----------------------------------------------------------------------------- */
 
 static atomic_size_t allocations;
@@ -195,6 +226,7 @@ UNIT_MAIN(scale)
         cmocka_unit_test(local_flow__one_change__allocates_no_more_often_among_many),
         cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
         cmocka_unit_test(local_flow__many__each_service_keeps_one_string),
+        cmocka_unit_test(local_flow__many__settings_are_read_once_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,105 @@ static const char *const ipvs_others[] = {
     "active 2 10.1.0.2",
 };
 
+/* Targets that come and go by endpoints and in crowds, so that frontends move between maps; pools
+ * and settings that are others at the next start; ranges that overlap; an address that the kernel
+ * refuses. */
+static const char *const edit_words[] = {
+    "local",
+    "local affinity ports=80/TCP/30080,53/UDP/30053",
+    "local mode=ipvs-dr",
+    "local mode=ipvs-fullnat sched=sh share=k ports=8%d/TCP/30080",
+    "ranges=192.0.2.0/24,198.51.100.0/24",
+    "ranges=192.0.2.128/25,203.0.113.0/24 share=k ports=8%d/TCP/30080",
+    "ranges=192.0.2.0/25,192.0.2.192/26",
+    "fam=~46 ranges=192.0.2.0/24,2001:db8::/33",
+    "fam=~64 move",
+    "snat=never sched=mh",
+    "sched=sh fam=46",
+    "mode=ipvs-tunnel fam=46 sched=lc",
+    "mode=ipvs-dr ports=80/TCP/3008%d,81/TCP/30081",
+    "mode=ipvs-fullnat ports=80/UDP/3008%d,80/TCP/30080",
+    "ask=10.0.0.%d move",
+    "ask=fd00::%d fam=6",
+    "share=k ports=8%d/TCP/30080,9%d/UDP/30090",
+    "ignore",
+    "type=ClusterIP",
+    "",
+};
+static const char *const edit_others[] = {
+    "eps d/a n1 n2",
+    "eps d/b n1 n1 n1 n2/down",
+    "eps d/c",
+    "eps d/d n1/down n2/down",
+    "eps d/e n1 n2 n3 n4 n5",
+    "eps d/a n%d n1",
+    "nodes n1 n2",
+    "nodes n1 n2 n3 n4 n5",
+    "nodes n2",
+    "nodes",
+    "nodes n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12 n13 n14 n15 n16 n17",
+    "pool [10.0.0.0/30]; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"]; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"], announce: {by: routes}; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"], mode: ipvs-dr; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"], announce: {empty: true}; restart",
+    "restart",
+    "update",
+    "update",
+    "refuse-address 10.0.0.1",
+    "refuse-address none",
+    "foreign rules; restart",
+    "foreign flush",
+    "foreign ipvs",
+    "foreign slots",
+    "lose %d",
+    "refuse transient %d",
+    "refuse conflict %d",
+    "kill %d; sync; sync; restart",
+    "kill %d; sync; restart",
+    "pass 3000",
+    "pass 60000",
+    "active 2 10.1.0.2",
+};
+
+/* With the director's thread: others take and make routes, elements, rules and tables, and tell the
+ * kernel's watchers or not. */
+static const char *const watched_others[] = {
+    "foreign hold 10.0.0.%a",
+    "foreign hold 10.0.0.%a quiet",
+    "foreign hold fd00::%a",
+    "foreign taken 10.0.0.%a",
+    "foreign freed 10.0.0.%a",
+    "foreign rules",
+    "foreign lost",
+    "foreign guard",
+    "foreign open quiet",
+    "foreign slots",
+    "foreign flush",
+    "foreign ipvs",
+    "foreign bump",
+    "neighbour 10.0.0.%a 7",
+    "neighbour 10.0.0.%a 0",
+    "sysctl net.ipv4.ip_forward 0",
+    "sysctl net.ipv4.ip_forward 1",
+    "pass 1",
+    "pass 1500",
+    "pass 11000",
+    "pass 61000",
+    "eps d/a n1 n2",
+    "eps d/a",
+    "nodes n1 n2",
+    "nodes n1 n2 n3 n4 n5",
+    "nodes",
+    "refuse transient %d",
+    "refuse auth %d",
+    "lose %d",
+    "kill %d; sync; pass 1; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"], announce: {by: routes}; restart",
+    "pool [10.0.0.0/29, \"fd00::/125\"]; restart",
+    "restart",
+};
+
 struct storm {
     const char *const *words, *const *others;
     size_t n_words, n_others;
@@ -77,6 +176,14 @@ static const struct storm of_nft = {words, others, ARRAY_LEN(words), ARRAY_LEN(o
 static const struct storm of_ipvs = {
     ipvs_words, ipvs_others, ARRAY_LEN(ipvs_words), ARRAY_LEN(ipvs_others),
     "config director: {directorIsGateway: true, orphanGrace: %s}; drains 5000"};
+
+static const struct storm of_edits = {
+    edit_words, edit_others, ARRAY_LEN(edit_words), ARRAY_LEN(edit_others),
+    "config director: {directorIsGateway: true, orphanGrace: %s}; drains 5000"};
+
+static const struct storm of_watched = {edit_words, watched_others, ARRAY_LEN(edit_words),
+                                        ARRAY_LEN(watched_others),
+                                        "director; svc d/f created=6; sync"};
 
 static void blow(struct flow_kit *k, const struct storm *x)
 {
@@ -97,8 +204,10 @@ static void blow(struct flow_kit *k, const struct storm *x)
         (void)flow_kit_run(k,
                            rng_below(k->rng, 2) == 0 ? "sync" : arena_printf(k->a, "sync %s", key));
     } else {
-        (void)flow_kit_run(k, str_replace(k->a, x->others[rng_below(k->rng, x->n_others)], "%d",
-                                          arena_printf(k->a, "%d", number * 4 + 1)));
+        const char *other = x->others[rng_below(k->rng, x->n_others)];
+        other = str_replace(k->a, other, "%a", arena_printf(k->a, "%d", number));
+        (void)flow_kit_run(
+            k, str_replace(k->a, other, "%d", arena_printf(k->a, "%d", number * 4 + 1)));
     }
 }
 
@@ -142,11 +251,14 @@ static const char *strays(struct flow_kit *k)
 /* Wishes that contradict each other fail forever, and change nothing. */
 static bool settle(struct flow_kit *k)
 {
-    int left = 9;
+    int left = k->directed ? 40 : 9;
 
     for (int i = 0; i < 500 && left > 0; i++) {
         unsigned writes = k->writes;
         flow_kit_sync(k, NULL, 0);
+        if (k->directed) {
+            (void)flow_kit_run(k, i == 0 ? "pass 660000" : "pass 61000"); /* all is read once */
+        }
         if (flow_kit_pass(k)) {
             continue; /* a destination drains */
         }
@@ -173,6 +285,11 @@ static bool storm(const struct storm *x, unsigned seed)
     str_buf_reset(&k.out);
     /* Resources without a Service are deleted after the grace period, whether a Service is left or
      * not. */
+    (void)flow_kit_run(&k, "refuse-address none; sysctl net.ipv4.ip_forward 1");
+    for (int i = 0; i < 6 && k.directed; i++) {
+        (void)flow_kit_run(
+            &k, arena_printf(k.a, "foreign freed 10.0.0.%d; neighbour 10.0.0.%d 0", i, i));
+    }
     (void)flow_kit_run(&k, graced ? "well; sync; pass 30000; sweep; sync" : "well; sync; sweep");
     bool settled = settle(&k);
     bool refused =
@@ -185,8 +302,9 @@ static bool storm(const struct storm *x, unsigned seed)
                  stray == NULL && planned == 0;
     bool well = settled && (clean || refused);
     if (!well) {
-        print_error("seed %u: %u are planned; %s; %s\n  %s\n", seed, planned,
-                    str_or(stray, "no strays"), said, flow_kit_state(&k));
+        print_error("seed %u: %u are planned; %s; %s%s\n  %s\n", seed, planned,
+                    str_or(stray, "no strays"), said, flow_kit_run(&k, "planned"),
+                    flow_kit_state(&k));
     }
     flow_kit_end(&k);
     return well;
@@ -215,11 +333,25 @@ static void storm__modes_of_ipvs_among_them__settles(void **state)
     assert_int_equal(storms(&of_ipvs), 0);
 }
 
+static void storm__edits_of_all_kinds__settles(void **state)
+{
+    (void)state;
+    assert_int_equal(storms(&of_edits), 0);
+}
+
+static void storm__others_write_while_it_watches__settles(void **state)
+{
+    (void)state;
+    assert_int_equal(storms(&of_watched), 0);
+}
+
 UNIT_MAIN(storm)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(storm__in_mode_nft__settles),
         cmocka_unit_test(storm__modes_of_ipvs_among_them__settles),
+        cmocka_unit_test(storm__edits_of_all_kinds__settles),
+        cmocka_unit_test(storm__others_write_while_it_watches__settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

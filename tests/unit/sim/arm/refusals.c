@@ -328,6 +328,16 @@ static const struct arm_row rows[] = {
                        ",\"sourceAddressPrefix\":\"10.0.0.1/8\",\"destinationAddressPrefix\":\"*\","
                        "\"destinationPortRange\":\"80\"")),
      400, "SecurityRuleInvalidAddressPrefix", NULL},
+    {"service tag that there is not", "PUT", NSG,
+     NSG_BODY(NSG_RULE("a", "500",
+                       ",\"sourceAddressPrefix\":\"AzureClod\",\"destinationAddressPrefix\":\"*\","
+                       "\"destinationPortRange\":\"80\"")),
+     400, "SecurityRuleInvalidAddressPrefix", "AzureClod"},
+    {"service tag that has no regions", "PUT", NSG,
+     NSG_BODY(NSG_RULE("a", "500",
+                       ",\"sourceAddressPrefix\":\"Internet.WestUS\","
+                       "\"destinationAddressPrefix\":\"*\",\"destinationPortRange\":\"80\"")),
+     400, "SecurityRuleInvalidAddressPrefix", "Internet.WestUS"},
     {"no destination", "PUT", NSG,
      NSG_BODY(
          NSG_RULE("a", "500", ",\"sourceAddressPrefix\":\"*\",\"destinationPortRange\":\"80\"")),
