@@ -77,6 +77,7 @@ const char *str_or(const char *s, const char *otherwise); /* s unless NULL or ""
 const char *str_nonnull(const char *s);                   /* s, or "" for NULL */
 /* A copy without white space at both ends: ASCII blanks, or with Go's unicode.IsSpace set. */
 char *str_trim(struct arena *a, const char *s);
+char *str_trim_here(char *s); /* no copy: cuts the end of `s`, and returns where the rest begins */
 char *str_trim_unicode(struct arena *a, const char *s);
 /* Splits at every `sep` ("a,,b" gives 3 items, "" gives 1 empty one), like Go's strings.Split. */
 char **str_split(struct arena *a, const char *s, char sep, size_t *ret_n);

@@ -69,15 +69,31 @@ const char *str_nonnull(const char *s)
     return s != NULL ? s : "";
 }
 
-char *str_trim(struct arena *a, const char *s)
+static const char blanks[] = " \t\n\v\f\r";
+
+static size_t trimmed(const char **s)
 {
-    static const char blanks[] = " \t\n\v\f\r";
-    s += strspn(s, blanks);
-    size_t n = strlen(s);
-    while (n > 0 && strchr(blanks, s[n - 1]) != NULL) {
+    *s += strspn(*s, blanks);
+    size_t n = strlen(*s);
+    while (n > 0 && strchr(blanks, (*s)[n - 1]) != NULL) {
         n--;
     }
+    return n;
+}
+
+char *str_trim(struct arena *a, const char *s)
+{
+    size_t n = trimmed(&s);
     return arena_strndup(a, s, n);
+}
+
+char *str_trim_here(char *s)
+{
+    const char *from = s;
+    size_t n = trimmed(&from);
+    s += from - s;
+    s[n] = '\0';
+    return s;
 }
 
 char *str_trim_unicode(struct arena *a, const char *s)

@@ -33,11 +33,20 @@ enum op_state {
     OP_OVER, /* its outcome stands */
 };
 
-/* One operation from its begin until on_done() has returned. */
-struct slot {
+struct slot;
+
+/* Memory of an operation until it is over.  It is freed then, unless the operation failed: many
+ * end long before their plan does. */
+struct work {
+    struct slot *slot;
+    struct arena *own; /* has this struct, too; NULL: of an operation without HTTP */
     struct http_job job;
     struct lb_op_run run;
-    struct arena *own; /* of a caller that forgets; else NULL */
+};
+/* One operation from its begin until on_done() has returned. */
+struct slot {
+    struct work *work; /* NULL: it has ended well */
+    const struct lb_op *op;
     int index;
     bool started;
     bool accepted; /* its step said so: what is sent after this one may go */
@@ -99,7 +108,7 @@ const char *lb_run_value(const struct lb_op_run *run, struct lb_value v)
 
 void lb_run_accepted(struct lb_op_run *run)
 {
-    CONTAINER_OF(run, struct slot, run)->accepted = true;
+    CONTAINER_OF(run, struct work, run)->slot->accepted = true;
 }
 
 /* Cancelled: the first operation that would have run is where the plan stopped. */
@@ -196,7 +205,7 @@ static bool gate_open(struct lb_exec *x, int index)
 /* May it be sent?  HTTP_SEND: yes; HTTP_WAIT: not yet; HTTP_DONE: not at all. */
 static enum http_next slot_turn(const struct lb_exec *x, const struct slot *s)
 {
-    int after = s->run.op->sent_after;
+    int after = s->op->sent_after;
     const struct slot *other = after >= 0 ? x->slots[after] : NULL;
     if (after < 0 || (other != NULL && other->accepted)) {
         return HTTP_SEND;
@@ -216,24 +225,25 @@ static enum http_next slot_wait(struct lb_exec *x, struct slot *s, const struct 
     }
     enum http_next turn = slot_turn(x, s);
     s->withheld = turn == HTTP_DONE;
-    s->job.req.not_before_ms = turn == HTTP_WAIT ? CLOCK_NEVER : 0;
+    s->work->job.req.not_before_ms = turn == HTTP_WAIT ? CLOCK_NEVER : 0;
     return turn;
 }
 
 /* ---- one operation --------------------------------------------------------------------------- */
 static void slot_begin(struct lb_exec *x, struct slot *s)
 {
-    s->run.now_ms = clock_now_ms(x->cfg->clock);
-    s->run.wall_us = clock_wall_us(x->cfg->clock);
-    if (s->run.op->type->step != NULL) { /* a direct operation is not retried: a system call less */
-        s->run.unit = rng_unit(x->cfg->rng);
+    struct lb_op_run *run = &s->work->run;
+    run->now_ms = clock_now_ms(x->cfg->clock);
+    run->wall_us = clock_wall_us(x->cfg->clock);
+    if (s->op->type->step != NULL) { /* a direct operation is not retried: a system call less */
+        run->unit = rng_unit(x->cfg->rng);
     }
     if (!s->started) {
         s->started = true;
-        s->started_ms = s->run.now_ms;
+        s->started_ms = run->now_ms;
         /* Before the request leaves: if we die while it is in progress, the cloud may
          * have done it. */
-        x->critical_open |= s->run.op->critical;
+        x->critical_open |= s->op->critical;
     }
 }
 
@@ -245,8 +255,9 @@ static void slot_end(struct lb_exec *x, struct slot *s)
 
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp)
 {
-    struct slot *s = CONTAINER_OF(job, struct slot, job);
-    struct lb_exec *x = s->run.exec;
+    struct work *w = CONTAINER_OF(job, struct work, job);
+    struct slot *s = w->slot;
+    struct lb_exec *x = w->run.exec;
     if (!s->started) {
         enum http_next turn = slot_wait(x, s, resp);
         if (turn != HTTP_SEND) {
@@ -254,7 +265,7 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
         }
     }
     slot_begin(x, s);
-    enum http_next next = s->run.op->type->step(&s->run, resp);
+    enum http_next next = s->op->type->step(&w->run, resp);
     if (next != HTTP_DONE) {
         err_clear(&job->err); /* a failure that the step fixes by asking again is none */
     } else {
@@ -263,22 +274,41 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
     return next;
 }
 
+static struct work *work_new(struct lb_exec *x, struct slot *s)
+{
+    struct arena *own = s->op->type->step != NULL ? arena_new() : NULL;
+    struct arena *a = own != NULL ? own : x->cfg->a;
+    struct work *w = ARENA_NEW(a, struct work);
+    w->slot = s;
+    w->own = own;
+    w->job.step = slot_step;
+    w->job.cancel = x->cfg->cancel;
+    w->run = (struct lb_op_run){
+        .op = s->op,
+        .exec = x,
+        .a = a,
+        .plan_a = x->cfg->a,
+        .provider = x->cfg->provider,
+        .state = arena_alloc(a, s->op->type->state_size),
+        .req = &w->job.req,
+        .err = &w->job.err,
+    };
+    return w;
+}
+
+static void work_free(struct slot *s)
+{
+    if (s->work != NULL) {
+        arena_free(s->work->own);
+    }
+    s->work = NULL;
+}
+
 static struct slot *slot_new(struct lb_exec *x, int index)
 {
-    const struct lb_op *op = &x->plan->ops[index];
     struct slot *s = ARENA_NEW(x->cfg->a, struct slot);
-    *s = (struct slot){.index = index, .own = x->cfg->forgets ? arena_new() : NULL};
-    s->job.step = slot_step;
-    s->job.cancel = x->cfg->cancel;
-    s->run = (struct lb_op_run){
-        .op = op,
-        .exec = x,
-        .a = s->own != NULL ? s->own : x->cfg->a,
-        .provider = x->cfg->provider,
-        .state = arena_alloc(x->cfg->a, op->type->state_size),
-        .req = &s->job.req,
-        .err = &s->job.err,
-    };
+    *s = (struct slot){.index = index, .op = &x->plan->ops[index]};
+    s->work = work_new(x, s);
     x->slots[index] = s;
     x->states[index] = OP_RUNS;
     return s;
@@ -292,42 +322,48 @@ static int lower(int wave, int than)
 /* Books how the operation ended, for those that wait for it. */
 static void slot_book(struct lb_exec *x, struct slot *s)
 {
-    const struct lb_op *op = s->run.op;
+    const struct lb_op *op = s->op;
+    struct err *err = &s->work->job.err;
     unsigned outcome = LB_DONE;
     x->states[s->index] = OP_OVER;
     if (s->withheld) {
         return; /* stays LB_NOT_RUN; the failure is the other one's */
     }
-    if (s->job.err.code != ERR_OK) {
-        err_prefix(&s->job.err, "%s %s", op->kind, op->name);
-        outcome = is_tolerated(op, s->job.err.code) ? LB_TOLERATED : LB_FAILED;
+    if (err->code != ERR_OK) {
+        err_prefix(err, "%s %s", op->kind, op->name);
+        outcome = is_tolerated(op, err->code) ? LB_TOLERATED : LB_FAILED;
     }
     x->res->outcomes[s->index] = outcome;
     x->res->done += outcome == LB_DONE;
     if (outcome == LB_FAILED) {
         x->failed_wave = lower(op->wave, x->failed_wave);
         x->stopped_wave = op->fails_alone ? x->stopped_wave : lower(op->wave, x->stopped_wave);
-        x->cancelled = x->cancelled || s->job.err.code == ERR_CANCELLED;
+        x->cancelled = x->cancelled || err->code == ERR_CANCELLED;
     }
     if (x->cfg->on_over != NULL) {
-        x->cfg->on_over(x->cfg->arg, op, outcome, &s->job.err);
+        x->cfg->on_over(x->cfg->arg, op, outcome, err);
+    }
+    if (err->code == ERR_OK) {
+        work_free(s);
     }
 }
 
 static void slot_tell(struct lb_exec *x, struct slot *s)
 {
+    static const struct err none;
     struct lb_exec_result *res = x->res;
+    const struct err *err = s->work != NULL ? &s->work->job.err : &none;
     unsigned outcome = res->outcomes[s->index];
     if (outcome == LB_FAILED && res->failed_op < 0) {
         res->failed_op = s->index;
-        err_copy(&res->err, &s->job.err);
+        err_copy(&res->err, err);
     }
     if (x->cfg->on_done != NULL && !s->withheld) {
         int64_t end_ms = s->ended ? s->ended_ms : clock_now_ms(x->cfg->clock);
         int64_t took_ms = s->started ? end_ms - s->started_ms : 0;
-        x->cfg->on_done(x->cfg->arg, s->run.op, s->index, outcome, &s->job.err, took_ms);
+        x->cfg->on_done(x->cfg->arg, s->op, s->index, outcome, err, took_ms);
     }
-    arena_free(s->own);
+    work_free(s);
 }
 
 /* ---- one part -------------------------------------------------------------------------------- */
@@ -349,16 +385,16 @@ static void type_run(struct lb_exec *x, const struct part *part, size_t first)
         }
         struct slot *s = slot_new(x, part->ops[i]);
         slot_begin(x, s);
-        runs[count++] = &s->run;
+        runs[count++] = &s->work->run;
         if (type->run != NULL) {
-            type->run(&s->run);
+            type->run(&s->work->run);
         }
     }
     if (type->run_many != NULL && count > 0) {
         type->run_many(runs, count);
     }
     for (size_t i = 0; i < count; i++) {
-        struct slot *s = CONTAINER_OF(runs[i], struct slot, run);
+        struct slot *s = CONTAINER_OF(runs[i], struct work, run)->slot;
         slot_end(x, s);
         slot_book(x, s);
     }
@@ -386,7 +422,7 @@ static bool book_ended(struct lb_exec *x, const struct part *part)
     bool some = false;
     for (size_t i = 0; i < part->n; i++) {
         struct slot *s = x->slots[part->ops[i]];
-        if (x->states[part->ops[i]] == OP_RUNS && s->job.done) {
+        if (x->states[part->ops[i]] == OP_RUNS && s->work->job.done) {
             slot_book(x, s);
             x->in_flight--;
             some = true;
@@ -403,7 +439,7 @@ static void begin_ready(struct lb_exec *x, const struct part *part)
         const struct lb_op *op = &x->plan->ops[part->ops[i]];
         if (op->type->step != NULL && gate_open(x, part->ops[i])) {
             x->in_flight++;
-            http_start(x->cfg->http, &slot_new(x, part->ops[i])->job);
+            http_start(x->cfg->http, &slot_new(x, part->ops[i])->work->job);
         }
     }
 }

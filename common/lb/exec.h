@@ -20,8 +20,10 @@ struct lb_exec;
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    /* the sync's; of a caller that forgets: the operation's, until on_done() returns */
+    /* Of an operation with a step its own: until it is over, and after a failure until on_done()
+     * has returned.  Else the plan's. */
     struct arena *a;
+    struct arena *plan_a;     /* as long as the plan */
     void *provider;           /* the provider's handle */
     void *state;              /* op->type->state_size zeroed bytes */
     struct http_request *req; /* fill it, then return HTTP_SEND */
@@ -43,7 +45,6 @@ void lb_run_accepted(struct lb_op_run *run);
 
 struct lb_exec_config {
     struct arena *a;
-    bool forgets;  /* requests and answers of an operation are freed after on_done() */
     size_t window; /* operations in flight at most; 0: 32 */
     struct http *http;
     struct clock *clock;

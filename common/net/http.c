@@ -230,25 +230,6 @@ void http_stop(struct http *h, struct http_job *job)
     http_end_job(t);
 }
 
-void http_wait(struct http *h, int64_t until_ms)
-{
-    while (!h->any_done && !atomic_exchange(&h->woken, false) &&
-           clock_now_ms(h->cfg.clock) < until_ms) {
-        http_drive(h, until_ms);
-    }
-    h->any_done = false;
-}
-
-static bool all_done(struct http_job *const *jobs, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!jobs[i]->done) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Many requests at once are followed by few: what was recycled of the others is given back. */
 static void trim(struct http *h)
 {
@@ -261,6 +242,26 @@ static void trim(struct http *h)
         *at = t->next;
         http_transfer_free(t);
     }
+}
+
+void http_wait(struct http *h, int64_t until_ms)
+{
+    while (!h->any_done && !atomic_exchange(&h->woken, false) &&
+           clock_now_ms(h->cfg.clock) < until_ms) {
+        http_drive(h, until_ms);
+    }
+    h->any_done = false;
+    trim(h);
+}
+
+static bool all_done(struct http_job *const *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!jobs[i]->done) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void http_run(struct http *h, struct http_job *const *jobs, size_t n)

@@ -54,13 +54,14 @@ static void set_late(struct http_transfer *t, int64_t now_ms)
     const struct http_request *req = &t->job->req;
     if (now_ms >= total_deadline(t)) {
         int64_t ms = req->total_ms == 0 ? DEFAULT_TOTAL_MS : req->total_ms;
-        err_set(&t->err, ERR_TRANSIENT,
+        err_set(http_transfer_wrong(t), ERR_TRANSIENT,
                 t->status == 0 ? "no answer from %s within %s"
                                : "answer of %s was not complete within %s",
                 http_origin(t), http_span(t, ms));
     } else {
         int64_t ms = req->idle_ms == 0 ? DEFAULT_IDLE_MS : req->idle_ms;
-        err_set(&t->err, ERR_TRANSIENT, "no byte from %s for %s", http_origin(t), http_span(t, ms));
+        err_set(http_transfer_wrong(t), ERR_TRANSIENT, "no byte from %s for %s", http_origin(t),
+                http_span(t, ms));
     }
 }
 
@@ -128,7 +129,7 @@ static void end_fenced(struct http *h)
 {
     struct http_transfer *t;
     while ((t = find_fenced(h)) != NULL) {
-        err_set(&t->err, ERR_CANCELLED,
+        err_set(http_transfer_wrong(t), ERR_CANCELLED,
                 "%s to %s was broken off before it was sent whole: no changes may be made now",
                 t->method, http_origin(t));
         h->resets = true;

@@ -211,8 +211,8 @@ static int exhausted_error(struct http_transfer *t, CURLcode code, struct err *e
 
 int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
 {
-    if (t->err.code != ERR_OK) {
-        return err_copy(err, &t->err);
+    if (t->wrong != NULL) {
+        return err_copy(err, t->wrong);
     }
     int rc = t->status == 0 ? exhausted_error(t, code, err) : ERR_OK;
     if (rc != ERR_OK) {

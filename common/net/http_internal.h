@@ -126,7 +126,7 @@ struct http_transfer {
     size_t n_headers, cap_headers;
     struct str_buf body;
     size_t body_bytes; /* decoded, collected or streamed */
-    struct err err;    /* what a callback, or the loop, found wrong */
+    struct err *wrong; /* what a callback, or the loop, found wrong; NULL: nothing */
 };
 
 /* http.c */
@@ -163,6 +163,8 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code);
 void http_transfer_cancel(struct http_transfer *t);
 void http_transfer_detach(struct http_transfer *t);
 bool http_transfer_is_endless(const struct http_transfer *t);
+/* To be filled by who finds something wrong.  In the transfer's arena: most have none. */
+struct err *http_transfer_wrong(struct http_transfer *t);
 /* Tells the observer of the hop that ended (err NULL: answered), once; nothing when
  * it never left. */
 void http_transfer_observe(struct http_transfer *t, const struct err *err);

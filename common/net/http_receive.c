@@ -4,8 +4,8 @@
  *
  * Owns the caps on headers and body, the collecting of both, the time of the last byte, and
  * may_mutate before the first byte (http_drive.c asks again while a body is on its way). A callback
- * that finds something wrong writes t->err and makes libcurl stop; http_errors.c prefers that text
- * to libcurl's own.
+ * that finds something wrong writes http_transfer_wrong() and makes libcurl stop; http_errors.c
+ * prefers that text to libcurl's own.
  * Must not remove handles from the multi: libcurl is on the stack. */
 #include <ctype.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
      * mutation may have been executed: its caller must look before it is repeated. */
     bool mutates = hop_mutates(t);
     if (t->sends > 0 && (mutates || !is_replayable(t))) {
-        http_error_broken(t, NULL, &t->err);
+        http_error_broken(t, NULL, http_transfer_wrong(t));
         return CURL_PREREQFUNC_ABORT;
     }
     if (t->sends > 0) {
@@ -106,13 +106,14 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
     }
     if (mutates && http_is_cancelled(t)) {
         t->counts = false;
-        err_set(&t->err, ERR_CANCELLED, "cancelled before %s was asked", http_origin(t));
+        err_set(http_transfer_wrong(t), ERR_CANCELLED, "cancelled before %s was asked",
+                http_origin(t));
         return CURL_PREREQFUNC_ABORT;
     }
     if (mutates && h->may_mutate != NULL && !h->may_mutate(h->may_mutate_arg)) {
         t->counts = false;
-        err_set(&t->err, ERR_CANCELLED, "%s to %s was not sent: no changes may be made now",
-                t->method, http_origin(t));
+        err_set(http_transfer_wrong(t), ERR_CANCELLED,
+                "%s to %s was not sent: no changes may be made now", t->method, http_origin(t));
         return CURL_PREREQFUNC_ABORT;
     }
     t->sends++;
@@ -161,11 +162,11 @@ static void keep_header(struct http_transfer *t, const char *line, size_t n)
         t->answer_headers = grown;
         t->cap_headers = cap;
     }
-    size_t name_len = (size_t)(colon - line);
-    t->answer_headers[t->n_headers++] = (struct http_header){
-        .name = arena_strndup(t->arena, line, name_len),
-        .value = str_trim(t->arena, arena_strndup(t->arena, colon + 1, n - name_len - 1)),
-    };
+    char *name = arena_strndup(t->arena, line, n); /* one block for both */
+    char *value = name + (colon - line);
+    *value++ = '\0';
+    t->answer_headers[t->n_headers++] =
+        (struct http_header){.name = name, .value = str_trim_here(value)};
 }
 
 static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
@@ -176,12 +177,14 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
     t->header_bytes += n;
     t->sending = false; /* the server has made up its mind */
     if (t->header_bytes > MAX_HEADER_BYTES) {
-        err_set(&t->err, ERR_INVALID, "headers of the answer of %s are larger than %zu bytes",
-                http_origin(t), MAX_HEADER_BYTES);
+        err_set(http_transfer_wrong(t), ERR_INVALID,
+                "headers of the answer of %s are larger than %zu bytes", http_origin(t),
+                MAX_HEADER_BYTES);
         return 0;
     }
     if (memchr(bytes, '\0', n) != NULL) {
-        err_set(&t->err, ERR_INVALID, "answer of %s has a NUL in its headers", http_origin(t));
+        err_set(http_transfer_wrong(t), ERR_INVALID, "answer of %s has a NUL in its headers",
+                http_origin(t));
         return 0;
     }
     bool blank = n <= 2 && (bytes[0] == '\r' || bytes[0] == '\n');
@@ -210,9 +213,9 @@ static bool stream(struct http_transfer *t, const char *bytes, size_t n)
         return !t->stopped;
     }
     if (job->err.code != ERR_OK) {
-        err_copy(&t->err, &job->err);
+        err_copy(http_transfer_wrong(t), &job->err);
     } else {
-        err_set(&t->err, ERR_INVALID, "answer of %s was refused", http_origin(t));
+        err_set(http_transfer_wrong(t), ERR_INVALID, "answer of %s was refused", http_origin(t));
     }
     return false;
 }
@@ -224,8 +227,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
     size_t most = t->job->req.max_body == 0 ? DEFAULT_MAX_BODY : t->job->req.max_body;
     t->active_ms = http_real_ms();
     if (n > most - t->body_bytes) {
-        err_set(&t->err, ERR_INVALID, "answer of %s is larger than %zu bytes", http_origin(t),
-                most);
+        err_set(http_transfer_wrong(t), ERR_INVALID, "answer of %s is larger than %zu bytes",
+                http_origin(t), most);
         return 0;
     }
     t->body_bytes += n;

@@ -23,7 +23,7 @@
 /* Bytes of libcurl's buffers, which each request in flight has: hundreds of small requests are, few
  * large ones.  Its default is 16 KiB, and 64 KiB for bodies that are sent; 16 KiB is the least. */
 #define STREAM_BUFFER 16384L
-#define ANSWER_BUFFER 4096L
+#define ANSWER_BUFFER 2048L
 #define UPLOAD_BUFFER 16384L
 
 static int set_target(struct http_transfer *t, struct err *err);

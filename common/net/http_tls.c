@@ -174,7 +174,7 @@ static void retire_connections(struct http *h, bool end_streams)
         }
         curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
         if (end_streams && http_transfer_is_endless(t) && str_eq(t->url.scheme, "https")) {
-            err_set(&t->err, ERR_TRANSIENT,
+            err_set(http_transfer_wrong(t), ERR_TRANSIENT,
                     "stream from %s was ended: the client certificate was replaced",
                     http_origin(t));
             t->ended = true;

@@ -41,6 +41,14 @@ void http_transfer_free(struct http_transfer *t)
     free(t);
 }
 
+struct err *http_transfer_wrong(struct http_transfer *t)
+{
+    if (t->wrong == NULL) {
+        t->wrong = ARENA_NEW(t->arena, struct err);
+    }
+    return t->wrong;
+}
+
 static void take_easy(struct http_transfer *t)
 {
     struct http *h = t->http;
@@ -100,6 +108,7 @@ static void take_step(struct http_transfer *t, const struct http_response *resp)
         http_finish_job(t);
     } else {
         err_clear(&t->job->err);
+        str_buf_done(&t->body); /* the next answer may be far away */
     }
 }
 
@@ -125,16 +134,15 @@ static void add_to_multi(struct http_transfer *t)
     h->n_counted += !http_transfer_is_endless(t);
 }
 
-/* Sends t->url as it stands; false with t->err when it cannot even be tried. */
-static bool send_hop(struct http_transfer *t)
+/* Sends t->url as it stands; false with *err when it cannot even be tried. */
+static bool send_hop(struct http_transfer *t, struct err *err)
 {
     http_receive_reset(t);
     t->sends = 0;
     t->active_ms = 0;
     take_easy(t);
     bool changed;
-    if (http_tls_refresh(t->http, &changed, &t->err) != ERR_OK ||
-        http_send_setup(t, &t->err) != ERR_OK) {
+    if (http_tls_refresh(t->http, &changed, err) != ERR_OK || http_send_setup(t, err) != ERR_OK) {
         return false;
     }
     add_to_multi(t);
@@ -156,8 +164,9 @@ static bool parse_target(struct http_transfer *t, const char *url, struct err *e
 void http_transfer_begin(struct http_transfer *t)
 {
     const struct http_request *req = &t->job->req;
+    struct err err;
     arena_reset(t->arena);
-    err_clear(&t->err);
+    t->wrong = NULL;
     t->url = (struct url){0};
     t->started_ms = http_real_ms();
     t->method = req->method == NULL ? "GET" : req->method;
@@ -165,7 +174,8 @@ void http_transfer_begin(struct http_transfer *t)
     t->with_credentials = true;
     t->redirects = 0;
     http_receive_reset(t);
-    if (!parse_target(t, req->url, &t->err) || !send_hop(t)) {
+    if (!parse_target(t, req->url, &err) || !send_hop(t, &err)) {
+        err_copy(http_transfer_wrong(t), &err);
         http_transfer_complete(t, CURLE_ABORTED_BY_CALLBACK);
     }
 }
@@ -245,11 +255,7 @@ static bool follow_redirect(struct http_transfer *t, struct err *err)
     t->redirects++;
     redirect_method(t);
     t->with_credentials = t->with_credentials && same_origin(&from, &t->url);
-    if (!send_hop(t)) {
-        err_copy(err, &t->err);
-        return false;
-    }
-    return true;
+    return send_hop(t, err);
 }
 
 /* --- complete -------------------------------------------------------------------------------- */
@@ -265,7 +271,7 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code)
     if (code == CURLE_OK && (!t->head_done || t->status < 200)) {
         code = CURLE_GOT_NOTHING;
     }
-    if (code != CURLE_OK || t->err.code != ERR_OK) {
+    if (code != CURLE_OK || t->wrong != NULL) {
         (void)http_error_of(t, code, &err);
     }
     http_transfer_detach(t);

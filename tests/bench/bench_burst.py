@@ -3,15 +3,21 @@
 
 All Services exist before trimtab starts; a wait is counted from its first request to the cloud until the Service's sync is logged.
 Threads and memory are the most that was seen while the burst lasted, looked at ten times a second.
+
+The memory of a Service in flight is the difference of two bursts, divided by that of the Services in flight.  Bytes of the
+heap are counted by glibc's libmemusage.so; what the kernel counts (RssAnon) has stacks, buffers and what lies idle between
+blocks as well.  The peak RSS of both would not do: with ten in flight it is that of the start, whatever ten Services take.
 """
+import os
 import re
 
 from bench_gce_address import INTERNAL, L4, NETLB_NEGS, RBS
-from bench_rig import at_once, took_ms
+from bench_rig import Broken, at_once, took_ms
 
 BURST = 100
 BIG = 1000
 BIG_AZURE = 500  # a balancer of Azure has room for 600 frontends
+MEMUSAGE = f"/lib/{os.uname().machine}-linux-gnu/libmemusage.so"
 PATIENCE_S = 3600  # with documented limits a thousand NLBs take a quarter of an hour and more
 IN_FLIGHT = (10, 50, 100)
 NLB = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
@@ -42,6 +48,43 @@ QUOTAS = [f"--quota={name}=1000000" for name in ("targets_per_group", "rules_per
 def threads(pid):
     with open(f"/proc/{pid}/status", encoding="utf-8") as f:
         return int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
+
+
+def anon_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return int(re.search(r"RssAnon:\s+(\d+)", f.read()).group(1))
+
+
+def memory_of(programs, cloud, in_flight, counted):
+    """KiB at the peak of a burst: of the heap, as counted, or of anonymous pages."""
+    annotations, most = KINDS[cloud][1][0], 0
+    with programs.rig("--nodes=6", "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
+        at_once(lambda i: rig.create(f"s{i}", annotations), range(BURST))
+        if counted:
+            rig.env["LD_PRELOAD"] = MEMUSAGE
+        rig.start("-v=2", f"--concurrent-service-syncs={in_flight}")
+
+        def all_there():
+            nonlocal most
+            most = max(most, anon_kib(rig.child.pid))
+            return len({line["service"] for line in rig.messages("Synced")}) >= BURST
+        rig.until(f"{BURST} Services", all_there, PATIENCE_S)
+        rig.stop()
+        with open(rig.log, encoding="utf-8", errors="replace") as f:
+            heap = re.search(r"heap peak:\D*?(\d+)", re.sub(r"\x1b\[[\d;]*m", "", f.read()))
+    if counted and heap is None:
+        raise Broken("libmemusage.so did not say the heap's peak")
+    return int(heap.group(1)) / 1024 if counted else most
+
+
+def bench_memory(row, programs):
+    low, high = IN_FLIGHT[0], IN_FLIGHT[-1]
+    for cloud in ("gce", "aws"):
+        heap = "not counted, there is no libmemusage.so"
+        if os.path.exists(MEMUSAGE):
+            heap = f"{(memory_of(programs, cloud, high, True) - memory_of(programs, cloud, low, True)) / (high - low):.1f} KiB of the heap"
+        anon = (memory_of(programs, cloud, high, False) - memory_of(programs, cloud, low, False)) / (high - low)
+        row(f"memory for each of {BURST} {KINDS[cloud][0]} in flight, {high} against {low}", "–", f"{heap}; {anon:.0f} KiB of anonymous pages")
 
 
 def at(values, share):
@@ -91,3 +134,4 @@ def rows_of(kind, n):
 
 BURSTS = {f"{kind}{'' if n == BURST else f'-{n}'}": rows_of(kind, n)
           for kind in KINDS for n in (BURST, BIG_AZURE if kind == "azure" else BIG)}
+BURSTS["memory"] = bench_memory

@@ -272,7 +272,7 @@ static bool drop_member(const struct doing *d)
  * it wants one. */
 static void output(const struct doing *d, const char *value)
 {
-    value = arena_strndup(d->run->a, value, strcspn(value, "/"));
+    value = arena_strndup(d->run->plan_a, value, strcspn(value, "/"));
     lb_run_output(d->run, "value", value);
     if (d->op->ret_value != NULL) {
         *d->op->ret_value = value;
@@ -302,7 +302,7 @@ static void tell_by_hand(const struct doing *d)
     const char *late = op->n_late > 0 ? lb_run_value(d->run, op->late[0].value) : NULL;
     if (op->command != NULL && op->ret_value != NULL) {
         *op->ret_value =
-            late == NULL ? op->command : str_replace(d->run->a, op->command, GCE_LATER, late);
+            late == NULL ? op->command : str_replace(d->run->plan_a, op->command, GCE_LATER, late);
     }
 }
 

@@ -26,8 +26,9 @@ struct look {
     struct gce_slots *slots;
     struct lb_sync *s;
     struct gce_cloud *cloud;
-    struct gce_read *gets; /* one per slot; NULL: nothing was read yet */
-    bool *reads;           /* which of them take part in the wave */
+    struct arena *wave; /* what the wave needs: its requests, their answers; NULL: no wave yet */
+    struct gce_read **gets; /* one per slot; NULL: nothing was read of it */
+    bool *reads;            /* which of them take part in the wave */
 };
 
 static const struct gce_key *key_of(struct arena *a, const struct gce_slot *slot)
@@ -218,7 +219,7 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
 static struct gce_read *read_of(const struct look *l, size_t i)
 {
     struct gce_read *ahead = l->slots->items[i].ahead;
-    return ahead != NULL ? ahead : &l->gets[i];
+    return ahead != NULL ? ahead : l->gets[i];
 }
 
 static int take(struct look *l, size_t i, struct err *err)
@@ -248,7 +249,8 @@ static int take(struct look *l, size_t i, struct err *err)
 static void begin_reads(struct look *l)
 {
     struct gce_slots *slots = l->slots;
-    l->gets = ARENA_ARRAY(l->s->a, struct gce_read, slots->n + 1);
+    l->wave = l->wave != NULL ? l->wave : arena_new();
+    l->gets = ARENA_ARRAY(l->wave, struct gce_read *, slots->n + 1);
     for (size_t i = 0; i < slots->n; i++) {
         const struct gce_slot *slot = &slots->items[i];
         if (!l->reads[i] || slot->ahead != NULL) {
@@ -256,9 +258,11 @@ static void begin_reads(struct look *l)
         }
         const struct gce_call_spec spec = {
             .collection = slot->c, .verb = GCE_GET, .zone = slot->zone, .name = slot->name};
-        gce_read_init(&l->gets[i], &l->cloud->api, l->s->call, l->s->a, &spec);
-        l->gets[i].job.cancel = l->s->cancel;
-        http_start(l->s->http, &l->gets[i].job);
+        struct gce_read *get = ARENA_NEW(l->wave, struct gce_read);
+        gce_read_init(get, &l->cloud->api, l->s->call, l->wave, &spec);
+        get->job.cancel = l->s->cancel;
+        l->gets[i] = get;
+        http_start(l->s->http, &get->job);
     }
 }
 
@@ -486,5 +490,6 @@ int gce_slots_look(struct gce_slots *slots, struct lb_sync *sync, struct err *er
                      .reads = ARENA_ARRAY(sync->a, bool, slots->n + 1)};
     struct err why = ERR_INIT;
     int rc = look(&l, &why);
+    arena_free(l.wave);
     return rc == ERR_OK ? rc : err_copy(err, &why);
 }

@@ -410,6 +410,27 @@ static void lb_exec_run__after__many_behind_one(void **state)
     test_server_stop(server);
 }
 
+/* Memory of an operation is freed when it has ended well: a plan may last for minutes in which its
+ * first ones are long over.  A request and an error alone are more than this. */
+static void lb_exec_run__ended_well__little_of_it_stays(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    lb_plan_init(&p, *state);
+    for (int i = 0; i < 26; i++) {
+        (void)add(&w, &p, OP(.type = &wire_type), (struct script){.reads = -1});
+    }
+    struct err err = ERR_INIT;
+    assert_int_equal(lb_plan_seal(&p, &err), ERR_OK);
+    size_t before = arena_used(w.a);
+    struct lb_exec_config cfg = {.a = w.a, .http = w.http, .clock = w.clock, .rng = w.rng};
+    assert_int_equal(lb_exec_run(&p, &cfg, &res, &err), ERR_OK);
+    assert_int_equal(res.done, 26);
+    assert_in_range(arena_used(w.a) - before, 26, 26 * 400);
+    world_done(&w);
+}
+
 /* ---- random plans ---------------------------------------------------------------------------- */
 
 static void add_random(struct world *w, struct lb_plan *p, struct rng *rng)
@@ -511,6 +532,7 @@ UNIT_MAIN(exec_after)
         lb_test(lb_plan_seal__after_that_does_not_point_backwards__bug),
         lb_test(lb_exec_run__after__begins_while_others_are_under_way),
         lb_test(lb_exec_run__after__many_behind_one),
+        lb_test(lb_exec_run__ended_well__little_of_it_stays),
         lb_test(lb_exec_run__random_plans__order_holds),
     };
     return cmocka_run_group_tests_name("exec_after", tests, group_setup, NULL);
