@@ -6,7 +6,9 @@
  * step, so that a hook is called exactly once whether it comes before or after the firing. */
 #include "common/base/cancel.h"
 #include "common/base/arena.h"
+#include "common/base/clock.h"
 #include "common/base/hooks.h"
+#include "common/base/lock.h"
 
 #include <stdatomic.h>
 
@@ -86,4 +88,35 @@ void cancel_unhook(struct cancel *c, int handle)
     if (handle != 0) {
         hooks_remove(&c->hooks, handle);
     }
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+struct nap {
+    struct mutex lock;
+    struct cond woken;
+};
+
+static void nap_wake(void *arg)
+{
+    struct nap *nap = arg;
+    mutex_lock(&nap->lock);
+    cond_broadcast(&nap->woken);
+    mutex_unlock(&nap->lock);
+}
+
+void cancel_nap(struct cancel *c, struct clock *clock, int64_t until_ms)
+{
+    struct nap nap;
+    mutex_init(&nap.lock);
+    cond_init(&nap.woken);
+    int hook = cancel_hook(c, nap_wake, &nap);
+    mutex_lock(&nap.lock);
+    while (!cancel_fired(c) && clock_now_ms(clock) < until_ms) {
+        clock_wait(clock, &nap.woken, &nap.lock, until_ms);
+    }
+    mutex_unlock(&nap.lock);
+    cancel_unhook(c, hook);
+    cond_done(&nap.woken);
+    mutex_done(&nap.lock);
 }

@@ -12,8 +12,10 @@
 #include "common/base/attr.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cancel;
+struct clock;
 
 struct cancel *cancel_new(struct cancel *parent)
     _warn_unused_;                   /* parent may be NULL; must live longer */
@@ -25,5 +27,7 @@ bool cancel_fired(struct cancel *c); /* false for NULL */
 int cancel_hook(struct cancel *c, void (*fn)(void *arg), void *arg);
 /* After it returns, fn is not running and will not run. */
 void cancel_unhook(struct cancel *c, int handle);
+/* A pause: blocks until clock_now_ms(clock) >= until_ms, or until `c` (may be NULL) has fired. */
+void cancel_nap(struct cancel *c, struct clock *clock, int64_t until_ms);
 
 #endif

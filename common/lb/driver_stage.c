@@ -5,7 +5,7 @@
  * The loop ends, because each turn but the last either looks afresh for the first time, counts a
  * conflict (DRIVER_TRIES at most), learns of a limit for the first time, or takes at least one
  * Service out of the batch.  Part of driver.h; one thread. */
-#include "common/base/nap.h"
+#include "common/base/cancel.h"
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/findings.h"
@@ -31,7 +31,7 @@ static void stage_pause(struct lb_sync *s)
     int64_t most_ms = (int64_t)PAUSE_BASE_MS << s->attempt;
     most_ms = most_ms < PAUSE_MAX_MS ? most_ms : PAUSE_MAX_MS;
     int64_t until_ms = clock_now_ms(s->clock) + (int64_t)(rng_unit(s->rng) * (double)most_ms);
-    nap_until(s->clock, s->cancel, until_ms);
+    cancel_nap(s->cancel, s->clock, until_ms);
 }
 
 /* ---- observing and planning ------------------------------------------------------------------ */

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/cancel.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/map.h"
-#include "common/base/nap.h"
 #include "common/data/json_shallow.h"
 #include "common/net/http.h"
 #include "common/net/ratelimit.h"
@@ -335,7 +335,7 @@ int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
     struct err last = ERR_INIT;
     int64_t next_ms = now_ms;
     while (next_ms < until_ms) {
-        nap_until(c->args.clock, c->args.cancel, next_ms);
+        cancel_nap(c->args.cancel, c->args.clock, next_ms);
         struct arena *a _cleanup_(arena_freep) = arena_new();
         struct kube_response resp;
         struct call call = {.client = c, .req = &req, .arena = a, .total_ms = until_ms - next_ms};
@@ -349,7 +349,7 @@ int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
         now_ms = clock_now_ms(c->args.clock);
         next_ms = next_ms + READY_EVERY_MS > now_ms ? next_ms + READY_EVERY_MS : now_ms;
     }
-    nap_until(c->args.clock, c->args.cancel, until_ms);
+    cancel_nap(c->args.cancel, c->args.clock, until_ms);
     err_copy(err, &last);
     (void)err_prefix(err, "timed out waiting for the condition");
     return last.code;

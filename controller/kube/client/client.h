@@ -85,9 +85,9 @@ bool kube_error_is_too_large_rv(const struct err *err);
 int kube_path(struct arena *a, const char *api_version, const char *ns, const char *resource,
               const char *name, const char *sub, char **ret, struct err *err) _warn_unused_;
 
-/* GET /healthz until 200: interval 1 s, at most timeout_ms (§3.4 WaitForAPIServer).  A try that cannot
- * be sent, without credentials, is one, too.  Blocks that long unless it succeeds or is cancelled.
- * `progress` may be NULL. */
+/* GET /healthz until 200: interval 1 s, at most timeout_ms (§3.4 WaitForAPIServer).  A try that
+ * cannot be sent, without credentials, is one, too.  Blocks that long unless it succeeds or is
+ * cancelled.  `progress` may be NULL. */
 int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
                            void (*progress)(void *arg, const struct err *last), void *arg,
                            struct err *err) _warn_unused_;

@@ -595,115 +595,6 @@ static void kube_client_do__warning_headers__logged_once_per_text(void **state)
     (void)state;
 }
 
-/* --- readiness -------------------------------------------------------------------------------- */
-
-struct ready {
-    struct world *w;
-    int64_t timeout_ms;
-    int rc;
-    int told;
-    _Atomic bool done;
-};
-
-static void on_progress(void *arg, const struct err *last)
-{
-    struct ready *r = arg;
-    assert_true(last->message[0] != '\0');
-    r->told++;
-}
-
-static void *ready_main(void *arg)
-{
-    struct ready *r = arg;
-    r->rc = kube_client_wait_ready(r->w->client, r->timeout_ms, on_progress, r, &r->w->err);
-    r->done = true;
-    return NULL;
-}
-
-static bool ready_done(void *arg)
-{
-    return ((struct ready *)arg)->done;
-}
-
-static void wait_ready(struct ready *r)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, ready_main, r), 0);
-    fake_api_until(r->w->api, ready_done, r);
-    pthread_join(thread, NULL);
-}
-
-static void kube_client_wait_ready__healthy_at_last__asked_every_second(void **state)
-{
-    struct world w = {0};
-    STEPS(&w, {.status = 500, .body = "not yet"}, {.status = 503}, {.body = "ok"});
-    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
-    struct ready r = {.w = &w, .timeout_ms = 10000};
-    wait_ready(&r);
-    assert_int_equal(r.rc, ERR_OK);
-    assert_int_equal(r.told, 2);
-    assert_int_equal(clock_now_ms(fake_api_clock(w.api)) - began_ms, 2000);
-    assert_string_equal(fake_api_target(w.api, 2), "GET /healthz");
-    assert_string_equal(w.err.message, "");
-    world_stop(&w);
-    (void)state;
-}
-
-static void kube_client_wait_ready__never__last_error(void **state)
-{
-    struct world w = {0};
-    struct api_step steps[4];
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        steps[i] = (struct api_step){.status = 503};
-    }
-    world_start(&w, steps, ARRAY_LEN(steps));
-    struct ready r = {.w = &w, .timeout_ms = 3000};
-    wait_ready(&r);
-    assert_int_equal(r.rc, ERR_TRANSIENT);
-    assert_int_equal(fake_api_count(w.api), 3);
-    assert_string_equal(w.err.message,
-                        "timed out waiting for the condition: the server is currently "
-                        "unable to handle the request");
-    world_stop(&w);
-    (void)state;
-}
-
-/* Tries that fail before they are sent take no time of their own, and no turn of those that are. */
-static void kube_client_wait_ready__no_credentials__tried_every_second(void **state)
-{
-    struct world w = {0};
-    STEPS(&w, {.body = "{}"});
-    struct kube_client *c = kube_client_new(&(struct kube_client_args){
-        .observe = kube_ignore_sent,
-        .config = fake_api_config(w.api),
-        .clock = fake_api_clock(w.api),
-        .cancel = w.cancel,
-        .qps = 1,
-        .burst = 1,
-    });
-    struct kube_client *other = w.client;
-    w.client = c;
-    struct kube_config *config = fake_api_config(w.api);
-    config->credentials_allowed = true; /* as if it were TLS */
-    config->token_file = file_watch_new("/nowhere/token", 4096, 50000, fake_api_clock(w.api));
-    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
-    struct ready r = {.w = &w, .timeout_ms = 5000};
-    wait_ready(&r);
-    int64_t ended_ms = clock_now_ms(fake_api_clock(w.api));
-    assert_int_equal(r.rc, ERR_AUTH);
-    assert_int_equal(r.told, 5);
-    assert_int_equal(ended_ms - began_ms, 5000);
-    assert_int_equal(fake_api_count(w.api), 0);
-    file_watch_free(config->token_file);
-    config->token_file = NULL;
-    assert_int_equal(get(&w, "/api/v1/x"), ERR_OK);
-    assert_int_equal(clock_now_ms(fake_api_clock(w.api)), ended_ms);
-    kube_client_free(c);
-    w.client = other;
-    world_stop(&w);
-    (void)state;
-}
-
 UNIT_MAIN(client)
 {
     const struct CMUnitTest tests[] = {
@@ -726,9 +617,6 @@ UNIT_MAIN(client)
         KUBE_TEST(kube_path__v195_names__kept_inside_their_segment),
         KUBE_TEST(client_is_other_object__refusals__by_uid_only),
         KUBE_TEST(client_resource__paths__resource_and_subresource),
-        KUBE_TEST(kube_client_wait_ready__healthy_at_last__asked_every_second),
-        KUBE_TEST(kube_client_wait_ready__never__last_error),
-        KUBE_TEST(kube_client_wait_ready__no_credentials__tried_every_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
