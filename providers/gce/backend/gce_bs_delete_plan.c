@@ -18,7 +18,6 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_links.h"
 
-#define WHY        "the Service is going away"
 #define WHY_SHARED "no Service with policy Cluster is left"
 
 struct deleting {
@@ -29,6 +28,12 @@ struct deleting {
 
 #define BIT(kind) (1u << (unsigned)(kind))
 #define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+
+static const char *why(const struct deleting *x)
+{
+    return x->e.in->only != 0 ? "the Service gets another kind of load balancer"
+                              : "the Service is going away";
+}
 
 /* Does a kind call its backend service, firewalls and NEGs as ingress-gce does? */
 static bool shares_names(enum gce_kind kind)
@@ -80,7 +85,7 @@ static void delete_service(struct deleting *x, const char *name, bool referred)
     if (looked ? slot->known == GCE_ABSENT : !referred) {
         return;
     }
-    int at = delete_once(x, BS_UNBACK, GCE_BACKENDS, name, WHY);
+    int at = delete_once(x, BS_UNBACK, GCE_BACKENDS, name, why(x));
     if (at >= 0) {
         bs_op(&x->e, at)->tolerate |= LB_TOLERATE_IN_USE;
     }
@@ -90,7 +95,7 @@ static void delete_firewall(struct deleting *x, enum bs_phase phase, const char 
 {
     const struct gce_firewall *is = name == NULL ? NULL : gce_slots_firewall(x->e.seen, name);
     if (is != NULL && bs_firewall_is_ours(x->e.a, x->e.in, is)) {
-        (void)delete_once(x, phase, GCE_FIREWALLS, name, WHY);
+        (void)delete_once(x, phase, GCE_FIREWALLS, name, why(x));
     }
 }
 
@@ -122,7 +127,7 @@ static void delete_former_address(struct deleting *x, const struct gce_bs_names 
         (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
                           x->e.in->only != 0
                               ? "no former forwarding rule needs it any more"
-                              : "an interrupted run left it, and the Service is going away");
+                              : arena_printf(x->e.a, "an interrupted run left it, and %s", why(x)));
     }
 }
 
@@ -132,14 +137,14 @@ static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int f
         const char *name = n->rules[family][i];
         const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
         if (r != NULL && !str_is_empty(r->backend_service) && goes(x, n, name, r->scheme)) {
-            (void)delete_once(x, BS_UNRULE, GCE_RULES, name, WHY);
+            (void)delete_once(x, BS_UNRULE, GCE_RULES, name, why(x));
             delete_referred(x, n, gce_link_last(r->backend_service));
             x->rule = x->rule == NULL ? r : x->rule;
         }
         const struct gce_address *d = gce_slots_address(x->e.seen, name);
         if (d != NULL && goes(x, n, name, d->type) && !is_users(x, name)) {
             (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
-                              "an interrupted run left it, and the Service is going away");
+                              arena_printf(x->e.a, "an interrupted run left it, and %s", why(x)));
         }
     }
 }
@@ -162,7 +167,7 @@ static void delete_own_checks(struct deleting *x, const struct gce_bs_names *n)
         bool in_region = both[i] == GCE_REGION_HCS;
         if ((!shares || in_region == regional) &&
             gce_slots_hc(x->e.seen, in_region, n->local_check) != NULL) {
-            (void)delete_once(x, BS_DROP, both[i], n->local_check, WHY);
+            (void)delete_once(x, BS_DROP, both[i], n->local_check, why(x));
         }
     }
     if (!shares) {
@@ -309,7 +314,7 @@ static void clear_rules(struct deleting *x, const struct gce_bs_names *n, int fa
                 bs_op(&x->e, at)->serves_without = true;
             }
         }
-        (void)bs_delete(&x->e, BS_UNRULE, GCE_RULES, name, WHY);
+        (void)bs_delete(&x->e, BS_UNRULE, GCE_RULES, name, why(x));
         x->rule = x->rule == NULL ? r : x->rule;
     }
 }
@@ -320,7 +325,7 @@ static void clear_backend(struct deleting *x, const struct gce_bs_names *n)
     const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
     if (!n->legacy && shares_names(x->e.in->becomes) && b != NULL &&
         goes(x, n, b->name, b->scheme)) {
-        (void)delete_once(x, BS_UNBACK, GCE_BACKENDS, b->name, WHY);
+        (void)delete_once(x, BS_UNBACK, GCE_BACKENDS, b->name, why(x));
     }
 }
 

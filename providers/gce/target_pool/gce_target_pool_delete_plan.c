@@ -8,7 +8,11 @@
 #include "common/base/str.h"
 #include "providers/gce/target_pool/gce_target_pool_emit_plan.h"
 
-#define WHY "the Service is going away"
+static const char *why(const struct gce_tp_input *in)
+{
+    return in->changes_kind ? "the Service gets another kind of load balancer"
+                            : "the Service is going away";
+}
 
 static void delete_checks(struct tp_emit *e, const struct gce_names *names)
 {
@@ -16,7 +20,7 @@ static void delete_checks(struct tp_emit *e, const struct gce_names *names)
     int node = -1;
     tp_next_wave(e);
     if (o->has_local_check == GCE_PRESENT) {
-        (void)tp_delete(e, GCE_CHECKS, names->local_check, WHY);
+        (void)tp_delete(e, GCE_CHECKS, names->local_check, why(e->in));
     }
     bool drop_node = !e->in->others_want_node_check;
     if (drop_node && o->has_node_check == GCE_PRESENT) {
@@ -27,7 +31,7 @@ static void delete_checks(struct tp_emit *e, const struct gce_names *names)
     }
     tp_next_wave(e);
     if (o->has_local_firewall == GCE_PRESENT) {
-        (void)tp_delete(e, GCE_FIREWALLS, names->local_check_firewall, WHY);
+        (void)tp_delete(e, GCE_FIREWALLS, names->local_check_firewall, why(e->in));
     }
     bool firewall_alone = o->has_node_check == GCE_ABSENT;
     if (drop_node && o->has_node_firewall == GCE_PRESENT && (node >= 0 || firewall_alone)) {
@@ -56,24 +60,24 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     s->address = has_rule ? o->rule.ip : NULL;
     tp_emit_init(&e, p, facts, in, o);
     if (has_rule) {
-        (void)tp_delete(&e, GCE_RULES, names->lb, WHY);
+        (void)tp_delete(&e, GCE_RULES, names->lb, why(in));
     }
     if (o->has_traffic == GCE_PRESENT && !replaced && !in->keeps_traffic) {
-        (void)tp_delete(&e, GCE_FIREWALLS, names->firewall, WHY);
+        (void)tp_delete(&e, GCE_FIREWALLS, names->firewall, why(in));
     }
     if (o->has_deny == GCE_PRESENT) {
-        (void)tp_delete(&e, GCE_FIREWALLS, names->deny_firewall, WHY);
+        (void)tp_delete(&e, GCE_FIREWALLS, names->deny_firewall, why(in));
     }
     tp_next_wave(&e);
     if (o->has_pool == GCE_PRESENT) {
-        (void)tp_delete(&e, GCE_POOLS, names->lb, WHY);
+        (void)tp_delete(&e, GCE_POOLS, names->lb, why(in));
     }
     if (o->has_address == GCE_PRESENT && !replaced) {
-        (void)tp_delete(&e, GCE_ADDRESSES, names->lb, WHY);
+        (void)tp_delete(&e, GCE_ADDRESSES, names->lb, why(in));
     }
     if (!in->for_room && (o->has_former == GCE_PRESENT || in->held)) {
         (void)tp_delete(&e, GCE_ADDRESSES, names->former_address,
-                        in->changes_kind ? "no former forwarding rule needs it any more" : WHY);
+                        in->changes_kind ? "no former forwarding rule needs it any more" : why(in));
     }
     delete_checks(&e, names);
     tp_flush(&e, names);
@@ -99,7 +103,7 @@ bool gce_tp_plan_way(struct lb_plan *p, const struct gce_tp_facts *facts,
     }
     if (has_rule) {
         tp_next_wave(&e);
-        (void)tp_delete(&e, GCE_RULES, names->lb, WHY);
+        (void)tp_delete(&e, GCE_RULES, names->lb, why(in));
     }
     tp_flush(&e, names);
     return hold >= 0;
