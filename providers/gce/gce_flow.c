@@ -69,17 +69,18 @@ static enum gce_kind marked_kind(const struct lb_item *item)
 
 /* Nodes follow what stands.  A Service that asks for another kind, in vain so far, may bear the
  * finalizers of both; of two kinds of which one is a target pool the forwarding rule tells which
- * serves.  The other kinds share their names, and so their members. */
+ * serves.  The other kinds share their names, and so their members, but ports that the kind it asks
+ * for refuses keep no node from the kind that it has. */
 static void follow_what_stands(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_decision *d = &gce_item_of(item)->decision;
     bool asks_pool = d->kind == GCE_KIND_TARGET_POOL;
     bool had_pool = (d->former & BIT(GCE_KIND_TARGET_POOL)) != 0;
-    if (item->in->verb != TT_VERB_UPDATE || d->teardown || d->former == 0 ||
-        (!asks_pool && !had_pool)) {
+    if (item->in->verb != TT_VERB_UPDATE || d->teardown || d->former == 0) {
         return;
     }
-    enum gce_known serves = pool_serves(s, item);
+    bool pools = asks_pool || had_pool;
+    enum gce_known serves = pools ? pool_serves(s, item) : GCE_UNKNOWN;
     enum gce_kind kind = asks_pool ? first_bs_kind(d->former) : d->kind;
     if (serves == GCE_PRESENT) {
         kind = GCE_KIND_TARGET_POOL;

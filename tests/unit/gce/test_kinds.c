@@ -283,6 +283,30 @@ static void update__marked_services__no_look_at_their_rules(void **state)
     }
 }
 
+/* Another kind is asked for in vain, since it cannot have the ports: nodes join what serves. */
+static void update__ports_refused_by_the_kind_asked_for__nodes_follow_what_stands(void **state)
+{
+    (void)state;
+    struct rig *r = start(both_negs, ARRAY_LEN(both_negs));
+    create(r, &wishes[1]);
+    ensure(r, "external");
+    rig_edit(r, "web", wishes[2].edit);
+    rig_edit(r, "web",
+             "{\"spec\":{\"ports\":[{\"name\":\"a\",\"port\":80},"
+             "{\"name\":\"b\",\"port\":53,\"protocol\":\"SCTP\"}]}}");
+    assert_int_not_equal(rig_ensure(r, "web")->code, TT_OK);
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_add_nodes(r, 1);
+    rig_give_addresses(r);
+    rig_forget(r);
+    const struct tt_result *res = rig_update(r, "web");
+    if (res->code != TT_OK || rig_mutations(r) == 0) {
+        fail_msg("%d %s, %u mutations", res->code, res->message, rig_mutations(r));
+    }
+    same_inventory("external", r, before);
+    rig_stop(r);
+}
+
 /* ---- marks of two kinds ---------------------------------------------------------------------- */
 
 static void race__target_pool_with_the_mark_of_rbs__pool_stays(void **state)
@@ -491,6 +515,7 @@ UNIT_MAIN(kinds)
         cmocka_unit_test(rbs_taken_back__stays_a_backend_service),
         cmocka_unit_test(subsetting_switched_on__instance_groups_stay),
         cmocka_unit_test(update__marked_services__no_look_at_their_rules),
+        cmocka_unit_test(update__ports_refused_by_the_kind_asked_for__nodes_follow_what_stands),
         cmocka_unit_test(race__target_pool_with_the_mark_of_rbs__pool_stays),
         cmocka_unit_test(race__instance_groups_with_the_mark_of_negs__groups_stay),
         cmocka_unit_test(gone__another_program_would_use_groups__the_groups_go),
