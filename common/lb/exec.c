@@ -343,7 +343,7 @@ static void slot_book(struct lb_exec *x, struct slot *s)
     if (x->cfg->on_over != NULL) {
         x->cfg->on_over(x->cfg->arg, op, outcome, err);
     }
-    if (err->code == ERR_OK) {
+    if (err->code == ERR_OK && !x->cfg->wants_answers) {
         work_free(s);
     }
 }
