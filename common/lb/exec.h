@@ -46,7 +46,7 @@ void lb_run_accepted(struct lb_op_run *run);
 struct lb_exec_config {
     struct arena *a;
     bool wants_answers; /* on_done() reads what operations that ended well have kept in run->a */
-    size_t window; /* operations in flight at most; 0: 32 */
+    size_t window;      /* operations in flight at most; 0: 32 */
     struct http *http;
     struct clock *clock;
     struct rng *rng;
