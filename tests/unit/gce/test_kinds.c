@@ -283,8 +283,8 @@ static void update__marked_services__no_look_at_their_rules(void **state)
     }
 }
 
-/* Another kind is asked for in vain, since it cannot have the ports: nodes join what serves.  Without
- * ingress-gce's internal kind the one asked for has instance groups, and no NEGs. */
+/* Another kind is asked for in vain, since it cannot have the ports: nodes join what serves.
+ * Without ingress-gce's internal kind the one asked for has instance groups, and no NEGs. */
 static void update__ports_refused_by_the_kind_asked_for__nodes_follow_what_stands(void **state)
 {
     static const struct tt_kv negs[] = {{"enable-l4-netlb-neg", "true"},
