@@ -364,6 +364,7 @@ struct lb_exec_config drive_exec_config(struct drive *d)
     const struct lb_sync *s = &d->s;
     return (struct lb_exec_config){
         .a = s->a,
+        .wants_answers = d->cfg->flow->forgets,
         .window = s->n_items > 1 ? d->cfg->flow->window : 0,
         .http = s->http,
         .clock = s->clock,

@@ -35,8 +35,9 @@ enum op_state {
 
 struct slot;
 
-/* Memory of an operation until it is over.  It is freed then, unless the operation failed: many
- * end long before their plan does. */
+/* Memory of an operation.  Many end long before their plan does: it is freed when the operation has
+ * ended well, but where it failed, or the caller wants answers, not before on_done() has
+ * returned. */
 struct work {
     struct slot *slot;
     struct arena *own; /* has this struct, too; NULL: of an operation without HTTP */
@@ -343,7 +344,7 @@ static void slot_book(struct lb_exec *x, struct slot *s)
     if (x->cfg->on_over != NULL) {
         x->cfg->on_over(x->cfg->arg, op, outcome, err);
     }
-    if (err->code == ERR_OK) {
+    if (err->code == ERR_OK && !x->cfg->wants_answers) {
         work_free(s);
     }
 }

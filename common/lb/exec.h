@@ -20,8 +20,8 @@ struct lb_exec;
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    /* Of an operation with a step its own: until it is over, and after a failure until on_done()
-     * has returned.  Else the plan's. */
+    /* Of an operation with a step its own: until it is over, and after a failure, or if the caller
+     * wants answers, until on_done() has returned.  Else the plan's. */
     struct arena *a;
     struct arena *plan_a;     /* as long as the plan */
     void *provider;           /* the provider's handle */
@@ -45,7 +45,8 @@ void lb_run_accepted(struct lb_op_run *run);
 
 struct lb_exec_config {
     struct arena *a;
-    size_t window; /* operations in flight at most; 0: 32 */
+    bool wants_answers; /* on_done() reads what operations that ended well have kept in run->a */
+    size_t window;      /* operations in flight at most; 0: 32 */
     struct http *http;
     struct clock *clock;
     struct rng *rng;

@@ -195,9 +195,10 @@ static void note_plan(struct tt_result *r, const struct tt_plan *plan, const str
 
 #define FINDINGS_MAX 64 /* of one Service that are kept */
 
-static void note_finding(struct tt_result *r, const struct tt_finding *f) _requires_(r->call->lock)
+static void note_finding(struct host_call *c, struct tt_result *r, const struct tt_finding *f)
+    _requires_(c->lock)
 {
-    struct arena *a = r->call->arena;
+    struct arena *a = c->arena;
     struct tt_finding *all = (struct tt_finding *)r->findings;
     for (size_t i = 0; i < r->n_findings; i++) {
         if (str_eq(all[i].message, f->message)) {
@@ -230,7 +231,7 @@ static void note_services(struct host_call *c, const struct tt_plan *plan)
         r->has_plan = true;
         r->serves_nobody = arena_strdup(r->call->arena, s->serves_nobody);
         for (uint32_t k = 0; k < s->n_findings; k++) {
-            note_finding(r, s->findings[k]);
+            note_finding(c, r, s->findings[k]);
         }
     }
     mutex_unlock(&c->lock);

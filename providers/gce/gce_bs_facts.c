@@ -11,7 +11,6 @@
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
-#include "providers/gce/api/gce_budget.h"
 #include "providers/gce/api/gce_neg_metrics.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
 #include "providers/gce/cache/gce_kube_system.h"
@@ -21,19 +20,10 @@
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
 
-/* A reservation is two writes more.  Where Services wait for each other's requests, all of them get
- * their addresses sooner without. */
-static bool has_requests_to_hold(const struct lb_sync *s, const struct gce_provider *p)
-{
-    size_t kind = gce_budget_of(GCE_ADDRESSES, GCE_INSERT, false);
-    return s->planning || !budgets_are_short(p->cloud.budgets, kind);
-}
-
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = gce_provider_of(s);
     b->facts = p->bs_facts;
-    b->facts.hold_first = b->facts.hold_first && has_requests_to_hold(s, p);
     b->facts.kube_system_uid = "";
     b->facts.cluster_id = "";
     int rc = ERR_OK;

@@ -44,7 +44,9 @@ static struct json_object *body_of(const struct run *r, int i)
         const char *text = arena_printf(a, "%s%s%s", str_nonnull(late->prefix), str_nonnull(value),
                                         str_nonnull(late->suffix));
         bool list = str_has_suffix(late->member, "Ranges");
-        json_add(body, late->member, list ? json_strs(&text, 1) : json_object_new_string(text));
+        const struct gce_strs all = gce_strs_with(a, &late->beside, text);
+        json_add(body, late->member,
+                 list ? json_strs(all.items, all.n) : json_object_new_string(text));
     }
     return body;
 }

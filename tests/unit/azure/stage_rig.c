@@ -59,6 +59,13 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
     return arm_docs_write(&r->docs, spec, &w->answer, err);
 }
 
+void stage_rig_fail_once(struct stage_rig *r, const char *name, int code)
+{
+    r->fail = name;
+    r->fail_times = 1;
+    r->fail_code = code;
+}
+
 /* ---- the stages ------------------------------------------------------------------------------ */
 
 static void note(struct stage_rig *r, const struct lb_op *op)

@@ -79,6 +79,8 @@ struct stage_rig {
 };
 
 struct stage_rig *stage_rig_new(void);
+/* The next write of the resource of that name fails with the code. */
+void stage_rig_fail_once(struct stage_rig *r, const char *name, int code);
 void stage_rig_free(struct stage_rig *r);
 /* A test whose state is a rig. */
 int stage_rig_setup(void **state);

@@ -172,9 +172,7 @@ static void delete_last__a_scale_set_clings_to_it(void **state)
         struct stage_rig *r = stage_rig_new();
         struct rig_service *web = ADD(r, "web");
         stage_rig_run(r);
-        r->fail = "kubernetes";
-        r->fail_times = 1;
-        r->fail_code = ERR_IN_USE;
+        stage_rig_fail_once(r, "kubernetes", ERR_IN_USE);
         r->fail_message = arena_printf(
             r->a,
             "LoadBalancerInUseByVirtualMachineScaleSet: it is used by /subscriptions/s/"
@@ -323,9 +321,7 @@ static void address_in_use__event_and_on(void **state)
     struct rig_service *web = ADD(r, "web");
     stage_rig_run(r);
     web->verb = TT_VERB_DELETE;
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_IN_USE;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_IN_USE);
     stage_rig_run(r);
     succeeded(web);
     same_text("events", r->events, "web DeletePublicIPAddress\n");
@@ -523,9 +519,7 @@ static void conflict__looks_again_and_writes_once_more(void **state)
     stage_rig_run(r);
     struct rig_service *api = ADD(r, "api");
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        r->fail = names[i];
-        r->fail_times = 1;
-        r->fail_code = ERR_CONFLICT;
+        stage_rig_fail_once(r, names[i], ERR_CONFLICT);
         api->spec = i % 2 == 0 ? PORTS(443) : PORTS(80);
         api->annotations = i == 2 ? "{\"azure-dns-label-name\":\"x\"}" : NULL;
         api->verb = TT_VERB_ENSURE;
@@ -560,9 +554,7 @@ static void withdraw_fails__the_balancer_stays(void **state)
     stage_rig_run(r);
     web->verb = TT_VERB_DELETE;
     (void)ADD(r, "api");
-    r->fail = "nsg";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "nsg", ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     has_frontends(r, "kubernetes", "aweb aapi");

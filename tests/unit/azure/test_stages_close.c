@@ -149,9 +149,7 @@ static void balancer_refused__nothing_is_closed(void **state)
 {
     struct stage_rig *r = *state;
     struct rig_service *web = moving(r);
-    r->fail = "kubernetes";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes", ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     assert_null(strstr(r->log, "close: "));
@@ -164,9 +162,7 @@ static void group_is_full__closed_at_once(void **state)
 {
     struct stage_rig *r = *state;
     struct rig_service *web = moving(r);
-    r->fail = "nsg";
-    r->fail_times = 1;
-    r->fail_code = ERR_QUOTA;
+    stage_rig_fail_once(r, "nsg", ERR_QUOTA);
     stage_rig_run(r);
     succeeded(web);
     has_rules(r, "80>20.0.0.2,20.9.9.9");

@@ -138,9 +138,7 @@ static void floating_ip__balancer_refused_once__is_served_as_before(void **state
 {
     struct stage_rig *r = *state;
     struct rig_service *web = back_to_floating_ip(r);
-    r->fail = "lb1";
-    r->fail_times = 1;
-    r->fail_code = ERR_TRANSIENT;
+    stage_rig_fail_once(r, "lb1", ERR_TRANSIENT);
     r->fail_message = "no";
     stage_rig_run(r);
     same_text("message", web->message, "load balancer lb1: no");
@@ -333,9 +331,7 @@ static void merged_write__refused__what_goes_is_written_first(void **state)
     stage_rig_run(r);
     old->verb = TT_VERB_DELETE;
     struct rig_service *new = stage_rig_add(r, "new", INTERNAL("true"), NULL);
-    r->fail = "kubernetes-internal";
-    r->fail_times = 1;
-    r->fail_code = ERR_IN_USE;
+    stage_rig_fail_once(r, "kubernetes-internal", ERR_IN_USE);
     r->fail_message = "frontendIPConfigurations/aold and frontendIPConfigurations/anew";
     stage_rig_run(r);
     succeeded(old);
@@ -396,9 +392,7 @@ static void merged_write__refused__the_deletion_does_not_wait_for_what_comes(voi
         r->wrote = note_frontends;
         r->arg = &w;
         r->poison = rows[i].poison;
-        r->fail = rows[i].poison == NULL ? "kubernetes-internal" : NULL;
-        r->fail_times = 1;
-        r->fail_code = ERR_IN_USE;
+        stage_rig_fail_once(r, rows[i].poison == NULL ? "kubernetes-internal" : NULL, ERR_IN_USE);
         r->fail_message = "frontendIPConfigurations/aold and frontendIPConfigurations/anew";
         stage_rig_run(r);
         succeeded(old);

@@ -136,9 +136,7 @@ static void machine__not_found__joins_with_the_next_look(void **state)
     add_instance(r, "vmss", "0", "10.0.1.0");
     add_instance(r, "vmss", "1", "10.0.1.1");
     struct rig_service *web = stage_rig_add(r, "web", NULL, NULL);
-    r->fail = "1";
-    r->fail_times = 1;
-    r->fail_code = ERR_NOT_FOUND;
+    stage_rig_fail_once(r, "1", ERR_NOT_FOUND);
     ensure(r, web);
     same_text("one", members(r, "kubernetes"), "vmss/0");
     assert_in_range(web->again_ms, 60000, 72000);

@@ -99,9 +99,7 @@ static void two_families__names_of_interim_rules_are_short(void **state)
     stage_rig_run(r);
     web->annotations = TAGS;
     web->verb = TT_VERB_ENSURE;
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_FORBIDDEN);
     stage_rig_run(r);
     same_text("rules", stage_rig_elements(r, "kubernetes", "loadBalancingRules"),
               INTERIM "-TCP-80 " INTERIM "-IPv6-TCP-80-IPv6");
@@ -116,9 +114,7 @@ static void two_families__one_is_refused__what_is_told_serves(void **state)
     stage_rig_run(r);
     web->annotations = TAGS;
     web->verb = TT_VERB_ENSURE;
-    r->fail = "kubernetes-aweb-IPv6";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes-aweb-IPv6", ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     const char *told = web->served;
@@ -156,9 +152,7 @@ static void tags_refused__nothing_is_lost(void **state)
 {
     struct stage_rig *r = *state;
     struct rig_service *web = edited(r, TAGS);
-    r->fail = INTERIM;
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, INTERIM, ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     written(r, BEGIN);
@@ -180,9 +174,7 @@ static void no_room__goes_before_it_comes(void **state)
         stage_rig_run(r);
         web->annotations = TAGS;
         web->verb = TT_VERB_ENSURE;
-        r->fail = INTERIM;
-        r->fail_times = 1;
-        r->fail_code = ERR_QUOTA;
+        stage_rig_fail_once(r, INTERIM, ERR_QUOTA);
         stage_rig_run(r);
         succeeded(web);
         written(r, BEGIN PUT_OFF GONE MADE "balancers: change load balancer kubernetes [web]\n"
@@ -212,9 +204,7 @@ static void no_room_beside__stops_in_between(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct stage_rig *r = stage_rig_new();
         struct rig_service *web = edited(r, TAGS);
-        r->fail = rows[i].fails;
-        r->fail_times = 1;
-        r->fail_code = ERR_QUOTA;
+        stage_rig_fail_once(r, rows[i].fails, ERR_QUOTA);
         stage_rig_run(r);
         succeeded(web);
         written(r, arena_printf(r->a, "%s%s", rows[i].begin, STOPS_IN_BETWEEN));
@@ -247,9 +237,7 @@ static void floating_ip_goes_as_well__the_interim_one_is_open_until_told(void **
     struct stage_rig *r = *state;
     struct rig_service *web = edited(r, FLOATS_NOT);
     stage_rig_add_node(r, "vm-0", "10.0.1.0");
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_TRANSIENT;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_TRANSIENT);
     stage_rig_run(r);
     same_text("told", web->served, "20.0.0.3");
     has_rules(r, "80>20.0.0.1,20.0.0.2,20.0.0.3");
@@ -280,9 +268,7 @@ static void beside_refused__the_former_one_serves(void **state)
 {
     struct stage_rig *r = *state;
     struct rig_service *web = edited(r, TAGS);
-    r->fail = "kubernetes";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes", ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     written(r, BEGIN BESIDE SHUT);
@@ -302,9 +288,7 @@ static void deletion_refused__the_interim_one_serves(void **state)
 {
     struct stage_rig *r = *state;
     struct rig_service *web = edited(r, TAGS);
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_FORBIDDEN);
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_FORBIDDEN);
     written(r, BEGIN BESIDE PUT_OFF GONE SHUT);
@@ -323,9 +307,7 @@ static void deletion_refused_and_taken_back__the_address_comes_back(void **state
 {
     struct stage_rig *r = *state;
     struct rig_service *web = edited(r, TAGS);
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_FORBIDDEN);
     stage_rig_run(r);
     web->annotations = NULL;
     web->verb = TT_VERB_ENSURE;
@@ -483,7 +465,8 @@ static void check_refused_at(const char *doc, unsigned after, size_t then)
     r->fail_code = ERR_FORBIDDEN;
     stage_rig_run(r);
     if (!is_open(r, web->status) || !has_frontend_with(r, web->status)) {
-        fail_msg("%s refused after %u: %s is told and does not serve", doc, after, web->status);
+        fail_msg("%s refused after %u: the status has %s, which does not serve", doc, after,
+                 web->status);
     }
     r->fail_times = 0;
     web->annotations = afterwards[then].annotations;

@@ -82,9 +82,7 @@ static void external_to_internal__former_balancer_failed_after_status__is_mended
     stage_rig_run(r);
     web->annotations = INTERNAL;
     web->verb = TT_VERB_ENSURE;
-    r->fail = "kubernetes-aweb";
-    r->fail_times = 1;
-    r->fail_code = ERR_TRANSIENT;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_TRANSIENT);
     r->fail_message = "InternalServerError";
     stage_rig_run(r);
     web->status = web->served;

@@ -137,24 +137,6 @@ static void internal__create_warm__thirty_requests(void **state)
     rig_stop(r);
 }
 
-/* The cloud has just refused a write as one too many: two more would hold up all Services. */
-static void internal__create_while_requests_are_short__address_is_not_held(void **state)
-{
-    (void)state;
-    struct rig *r = start(6);
-    internal(r, "one");
-    rig_fault(r, "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},\"count\":1,"
-                 "\"do\":\"throttle\"}");
-    rig_service(r, "two", arena_printf(rig_arena(r), INTERNAL, "", ""));
-    (void)rig_ensure(r, "two");
-    assert_int_equal(rig_fault_hits(r), 1);
-    rig_no_faults(r);
-    rig_forget(r);
-    internal(r, "three");
-    assert_int_equal(rig_calls(r, "compute.addresses.insert"), 0);
-    rig_stop(r);
-}
-
 /* Reserved, waited for, given back, waited for; the address is read off the reservation and
  * not off the rule. */
 static void internal__create_warm__four_more_to_hold_the_address(void **state)
@@ -454,7 +436,6 @@ UNIT_MAIN(l4_flows)
         cmocka_unit_test(every_kind__ensured__again_within_sync_period),
         cmocka_unit_test(target_pool__ensured__not_again),
         cmocka_unit_test(internal__create_warm__thirty_requests),
-        cmocka_unit_test(internal__create_while_requests_are_short__address_is_not_held),
         cmocka_unit_test(internal__create_warm__four_more_to_hold_the_address),
         cmocka_unit_test(internal__unrelated_annotation__no_mutation),
         cmocka_unit_test(internal__restart__lists_in_all),

@@ -431,6 +431,63 @@ static void lb_exec_run__ended_well__little_of_it_stays(void **state)
     world_done(&w);
 }
 
+/* An operation keeps a text in its memory, as others keep a document that was answered. */
+struct kept {
+    const char *said;
+    bool *ret_freed;
+    bool read;
+};
+
+static void kept_freed(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static enum http_next keep_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    struct kept *k = (struct kept *)(uintptr_t)run->op->arg;
+    (void)resp;
+    k->said = arena_strdup(run->a, "answered");
+    arena_defer(run->a, kept_freed, k->ret_freed);
+    return HTTP_DONE;
+}
+
+static void read_kept(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                      const struct err *err, int64_t took_ms)
+{
+    struct kept *k = arg;
+    (void)op, (void)index, (void)outcome, (void)err, (void)took_ms;
+    assert_false(*k->ret_freed);
+    assert_string_equal(k->said, "answered");
+    k->read = true;
+}
+
+static void lb_exec_run__wants_answers__stay_until_on_done(void **state)
+{
+    static const struct lb_op_type keeps = {.name = "keep", .state_size = 1, .step = keep_step};
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    bool freed = false;
+    struct kept k = {.ret_freed = &freed};
+    lb_plan_init(&p, *state);
+    int at = add(&w, &p, OP(.type = &keeps), (struct script){.reads = -1});
+    p.ops[at].arg = &k;
+    assert_int_equal(lb_plan_seal(&p, &err), ERR_OK);
+    struct lb_exec_config cfg = {.a = w.a,
+                                 .wants_answers = true,
+                                 .http = w.http,
+                                 .clock = w.clock,
+                                 .rng = w.rng,
+                                 .on_done = read_kept,
+                                 .arg = &k};
+    assert_int_equal(lb_exec_run(&p, &cfg, &res, &err), ERR_OK);
+    assert_true(k.read);
+    assert_true(freed);
+    world_done(&w);
+}
+
 /* ---- random plans ---------------------------------------------------------------------------- */
 
 static void add_random(struct world *w, struct lb_plan *p, struct rng *rng)
@@ -533,6 +590,7 @@ UNIT_MAIN(exec_after)
         lb_test(lb_exec_run__after__begins_while_others_are_under_way),
         lb_test(lb_exec_run__after__many_behind_one),
         lb_test(lb_exec_run__ended_well__little_of_it_stays),
+        lb_test(lb_exec_run__wants_answers__stay_until_on_done),
         lb_test(lb_exec_run__random_plans__order_holds),
     };
     return cmocka_run_group_tests_name("exec_after", tests, group_setup, NULL);

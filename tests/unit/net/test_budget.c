@@ -153,8 +153,9 @@ static void budget_refused__above_what_is_documented__stays_at_that_for_longer_e
     assert_in_range(waits_ms[2], 240000, 242000);
 }
 
-/* A cloud that has the documented limit, and requests of a burst, so many in flight: each is sent
- * when it may, answered after TRIP_MS, and takes another token when it is refused. */
+/* The cloud has the documented limit.  A burst has IN_FLIGHT requests in flight at most.  Each one
+ * is sent when its token may be used, is answered after TRIP_MS, and takes another token when the
+ * cloud refuses it. */
 #define IN_FLIGHT 100
 #define TRIP_MS   200
 
