@@ -217,6 +217,8 @@ struct local_item {
     const struct tt_service *service;
     struct local_wish wish;
     bool has_wish;
+    /* TT_ITEM_UNPROVEN: nothing of the Service is carried out, targets come and go */
+    bool as_stands;
     bool leaves; /* it was served, and is to be left alone: what the kernel has of it goes */
     struct local_grant grant;
     /* from observe: */

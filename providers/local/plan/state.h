@@ -10,10 +10,6 @@
 #define LOCAL_TCP 6 /* IANA protocol numbers */
 #define LOCAL_UDP 17
 
-struct local_dest {
-    struct ip_addr addr;
-    uint16_t port;
-};
 /* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target
  * no client may come. */
 struct local_front {

@@ -24,6 +24,7 @@
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that
  *                     failed
  *   update KEY …      the same after nodes have changed: no status is written
+ *   upkeep KEY …      the same for Services that are refused, by what stands (TT_ITEM_UNPROVEN)
  *   idle              syncs until nothing is left to do, and time passes while destinations drain;
  *                     fails when that does not come, or a Service fails 9 times
  *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they
@@ -118,6 +119,7 @@ struct flow_kit {
     const char *config, *pool;
     bool forbidden;          /* to write */
     bool updates;            /* syncs are updates of backends */
+    bool unproven;           /* … of Services that are refused */
     bool directed;           /* there is a director's thread */
     uint32_t drift;          /* --drift */
     int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
