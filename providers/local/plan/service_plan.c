@@ -309,7 +309,14 @@ static void fill(struct emit *e)
     }
 }
 
-/* Of its maps the one that it is not to be in. */
+/* In the order of rules: the maps of slots one after the other come first. */
+static unsigned rule_of(const struct local_front *f)
+{
+    return (f->hash ? LOCAL_SLOTS_MAX : 0u) + f->m;
+}
+
+/* Of its maps the one that it is not to be in.  A packet that does not find the frontend there any
+ * more finds it in a map of a later rule. */
 static void leave_map(struct emit *e)
 {
     for (size_t i = 0; i < e->s->n_want; i++) {
@@ -325,7 +332,7 @@ static void leave_map(struct emit *e)
         struct changes c = local_changes_for(e, old.m);
         change_slots(&c, &old, NULL);
         struct local_nft_deed *deed = local_deed_of(e, &c);
-        deed->settles = true;
+        deed->settles = rule_of(to) < rule_of(&old);
         local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "former slots",
                             .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
                             .why = "its slots stand in another map", .arg = deed));
