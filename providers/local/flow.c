@@ -283,11 +283,13 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
 static int link_for(const struct lb_sync *s, const struct local_pool *pool,
                     const struct local_vip_pair *v, bool neighbours)
 {
-    if (local_leasing_shares(sync_of(s)->p, pool)) {
+    const struct local_provider *p = sync_of(s)->p;
+    bool shares = s->planning
+                      ? v->have.held && local_leasing_seems_shared(p->config, pool, &v->have)
+                      : local_leasing_shares(p, pool);
+
+    if (shares) {
         return local_leasing_link(&v->have.addr, v->links, v->n_links);
-    }
-    if (s->planning && v->have.held) {
-        return v->have.held_on; /* another process knows for how long it is held */
     }
     /* NDP answers for addresses of an interface only. */
     return neighbours && v->have.addr.len == 16 ? v->links[0]->index : 0;
@@ -558,6 +560,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     local_ipam_serves(sync_of(s)->p->ipam, item->key, it->service, NULL);
     for (size_t i = 0; i < it->grant.n; i++) {
         ip_format(&it->grant.have[i].addr, text[i]);
+        local_directing_follow_links(sync_of(s)->p, &it->vips[i]);
         in[i] = (struct tt_ingress){
             .ip = text[i], .ip_mode = local_ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
     }

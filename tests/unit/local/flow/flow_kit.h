@@ -17,7 +17,8 @@
  *                     the kernel takes nothing with it
  *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T
  *                     ask=IP share=K ranges=CIDR,… fam=46 fam=~46 (46 at best) sched=S mode=M
- *                     drain=T affinity created=N st=IP snat=W move pool=P
+ *                     drain=T affinity created=N st=IP snat=W move pool=P @KEY=VALUE (an
+ *                     annotation; a KEY without "/" is ours) .FIELD=JSON (of the spec; no blanks)
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, without a call
@@ -124,6 +125,7 @@ struct flow_kit {
     uint32_t drift;          /* --drift */
     int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
     unsigned n_drift;        /* what metrics say of it */
+    unsigned n_findings;     /* of all plans since the test set it to 0 */
     struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */
     char nodes[256];
@@ -187,7 +189,7 @@ void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv 
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);
 void flow_others_log(struct flow_kit *k, const char *message);
-/* With k->effects they are added to k->order. */
+/* Counts findings; with k->effects the effects are added to k->order. */
 void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan);
 void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
                        const char *message);
