@@ -136,6 +136,7 @@ static struct local_vip_pair pair_of(const struct looking *l, const struct local
     if (v.have.held || leased) { /* what is shared the director's thread holds again (hold.c) */
         v.want.held = v.have.held;
         v.want.held_on = v.have.held_on;
+        v.have.twice = false; /* a sync knows which of the two is to stay */
     }
     v.want.exported = v.want.exported || v.have.exported;
     v.want.announced = v.have.announced;
