@@ -165,6 +165,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     (void)map_remove(y->p->redirected, item->key);
+    if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
+        (void)map_remove(y->p->unlooked, item->key);
+    }
     if (!it->want) {
         if (azure_sync_namesake(y, it->service) == NULL) {
             (void)map_remove(y->p->assigned, item->key);
