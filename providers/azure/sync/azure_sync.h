@@ -28,6 +28,7 @@ struct azure_item {
     bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
     bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
+    bool saw_links;     /* no link of it is anywhere that this sync does not know */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */

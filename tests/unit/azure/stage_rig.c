@@ -658,6 +658,7 @@ void stage_rig_free(struct stage_rig *r)
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
     map_free(r->p.redirected);
+    map_free(r->p.unlooked);
     map_free(r->p.machines);
     map_free(r->p.unplaced);
     arena_free(r->a);
