@@ -366,6 +366,12 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
+/* Without target-node-labels each node that takes part is a target, whatever its labels are. */
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    return aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+}
+
 static const struct lb_stage stages[] = {
     {"balancer", NULL, aws_observe, plan},
 };
@@ -375,6 +381,7 @@ const struct lb_flow aws_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .own = own,
     .serves = serves,
     .status = status,
     .failed = failed,

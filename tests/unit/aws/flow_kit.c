@@ -289,6 +289,11 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     r->again_ms = after_ms;
 }
 
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    r->own = bits;
+}
+
 static void result_condition(struct tt_result *r, const struct tt_condition *condition)
 {
     (void)snprintf(r->condition, sizeof(r->condition), "%s", condition->type);
@@ -333,6 +338,7 @@ int flow_kit_setup(void **state)
         .result_text = result_text,
         .result_done = result_done,
         .result_again = result_again,
+        .result_own = result_own,
         .result_condition = result_condition,
     };
     k->call = (struct tt_call){.size = sizeof(k->call),
