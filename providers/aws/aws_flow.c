@@ -112,27 +112,13 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-/* The load balancer has a security group of its own, whose rules are the source ranges. */
-static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
-{
-    const struct aws_naming *n = &y->p->naming;
-    const struct aws_nlb *nlb = it->seen.nlb;
-    bool named = it->service->groups.n > 0;
-    if (it->service->kind == AWS_CLASSIC) {
-        return !named && str_is_empty(n->shared_group);
-    }
-    return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
-}
-
 /* Why the load balancer that the Service asks for would serve no client; NULL: nothing says so. */
-static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_item *it,
-                                  const struct aws_planning *p)
+static const char *nobody_by_wish(const struct aws_planning *p)
 {
-    const struct aws_service *service = it->service;
-    if (service->n_ports == 0) {
+    if (p->service->n_ports == 0) {
         return "no port has a node port, so there is no listener";
     }
-    if (rules_are_ours(y, it) && service->ranges.n == 0 && service->ranges6.n > 0) {
+    if (aws_ranges_let_nobody_in(p)) {
         return "the source ranges allow no client: none is of the family of its addresses";
     }
     if (aws_named_groups_let_nobody_in(p)) {
@@ -149,7 +135,7 @@ static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
 {
     const struct aws_service *service = it->service;
     const struct tt_batch *batch = y->s->batch;
-    const char *by_wish = p->unproven ? NULL : nobody_by_wish(y, it, p);
+    const char *by_wish = p->unproven ? NULL : nobody_by_wish(p);
     if (by_wish != NULL || p->n_targets > 0) {
         return by_wish;
     }
