@@ -277,6 +277,16 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
+/* When AWS shows what was changed of it before this sync: by this process, or by the one before.
+ * What that one did to a Service that needs nothing now was right. */
+static int64_t settled_at_ms(const struct aws_sync *y, const struct aws_item *it)
+{
+    bool wrote = aws_memory_wrote_ms(y->p->memory, it->service->in->uid) != it->wrote_ms;
+    int64_t own_ms = it->wrote_ms > 0 ? it->wrote_ms + AWS_SETTLES_MS : 0;
+    int64_t young_ms = wrote ? y->scope->young_until_ms : 0;
+    return own_ms > young_ms ? own_ms : young_ms;
+}
+
 /* Ours has gone.  The status continues naming the other one; the next look lets go
  * of the Service. */
 static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
@@ -318,8 +328,8 @@ static void status(struct lb_sync *s, struct lb_item *item)
     tell_refused(y, it);
     aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
     int64_t again = look_again_ms(y, it);
-    int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
-    if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
+    int64_t settled_ms = settled_at_ms(y, it);
+    if (again == 0 && settled_ms > y->scope->started_ms) {
         again = settled_ms - y->scope->started_ms; /* it may not have seen what is to go */
     }
     if (again > 0 && TT_HAS(host, result_again)) {
@@ -387,6 +397,7 @@ int32_t aws_reconcile(void *provider, const struct tt_call *call, const struct t
 {
     struct aws_scope x;
     aws_scope_begin(&x, provider, call);
+    x.young_until_ms = aws_memory_began_ms(x.p->memory, x.started_ms) + AWS_SETTLES_MS;
     const struct lb_driver_config cfg = driver_config(&x);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
     aws_scope_end(&x);

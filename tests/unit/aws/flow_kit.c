@@ -2,6 +2,8 @@
 /* flow_kit.c: see flow_kit.h. */
 #include "tests/unit/aws/flow_kit.h"
 
+#include "providers/aws/cloud/aws_memory.h"
+
 #include "common/base/lock.h"
 #include "common/net/url.h"
 #include "providers/aws/cloud/aws_question.h"
@@ -419,6 +421,9 @@ int32_t flow_kit_open(struct flow_kit *k)
     void *p = NULL;
     int32_t code = aws_provider_open(&args, &with, &p, &k->r);
     k->p = p;
+    if (code == TT_OK && !k->just_begun) {
+        (void)aws_memory_began_ms(k->p->memory, clock_now_ms(k->clock) - AWS_SETTLES_MS);
+    }
     return code;
 }
 
