@@ -246,6 +246,12 @@ static const struct lb_stage stages[] = {
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    (void)s, (void)item;
+    return TT_OWN_NODES; /* labels and addresses of nodes decide on pools and balancers */
+}
+
 const struct lb_flow azure_flow = {
     .name = "azure",
     .facts = facts,
@@ -254,6 +260,7 @@ const struct lb_flow azure_flow = {
     .retreat = &azure_retreat,
     .retreats = azure_retreats,
     .forgets = true,
+    .own = own,
     .window = 64, /* public IPs of a batch: each takes seconds, and ten a second may begin */
     .serves = serves,
     .status = status,
