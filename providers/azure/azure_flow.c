@@ -97,6 +97,8 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
                                  y->p->repair_adopted || lb_was_made(item->in),
                                  &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK ||
+        (item->in->verb == TT_VERB_ENSURE &&
+         azure_refused_tags_check(y, access, &item->err) != ERR_OK) ||
         azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */
     }

@@ -33,6 +33,7 @@ static void close_provider(void *provider)
     map_free(p->assigned);
     map_free(p->redirected);
     map_free(p->unlooked);
+    map_free(p->refused_tags);
     map_free(p->machines);
     map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);

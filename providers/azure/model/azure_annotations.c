@@ -56,7 +56,9 @@ const struct azure_annotation azure_annotation_table[] = {
      REFUSED},
     {"azure-allowed-service-tags", "service tags with commas between them", "Internet",
      "Only these service tags are admitted.",
-     "the Service is refused for an empty item; what is no tag, Azure refuses"},
+     "the Service is refused for an empty item; what is no tag, Azure refuses, and trimtab then "
+     "for "
+     "an hour before the first write"},
     {"azure-allowed-ip-ranges", "CIDRs with commas between them", "everybody",
      "Only these ranges are admitted.", "wrong ranges are left out, and all others are denied"},
     {"load-balancer-source-ranges", "CIDRs with commas between them", "everybody",

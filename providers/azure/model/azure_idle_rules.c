@@ -301,9 +301,10 @@ size_t azure_kept_findings(struct arena *a, const struct azure_naming *n,
         {"azure-pip-ip-tags", now->ip_tags == NULL && !str_is_empty(before->ip_tags),
          "the public IP keeps the IP tags that it named last"},
     };
-    bool same = !now->internal && !before->internal;
+    bool same = !now->internal && !before->internal && azure_eq(now->pip_group, before->pip_group);
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         same = same && str_eq(now->pip_name[f], before->pip_name[f]) &&
+               str_eq(now->pip_prefix_id[f], before->pip_prefix_id[f]) &&
                str_eq(now->lb_ip[f], before->lb_ip[f]);
     }
     for (size_t i = 0; same && i < ARRAY_LEN(rows); i++) {

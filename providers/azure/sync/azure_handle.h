@@ -42,6 +42,9 @@ struct azure_provider {
      * one more; counts until that moment of the clock.  0: it never did. */
     size_t rules_per_nic;
     int64_t rules_per_nic_until_ms;
+    /* Service tags that Azure has refused, lower case → int64_t: it counts until that moment of the
+     * clock; NULL: none yet */
+    struct map *refused_tags;
     /* Azure has refused the list of private link services of the whole subscription; it is not
      * asked for again before that moment of the clock.  0: it never did. */
     int64_t links_refused_until_ms;

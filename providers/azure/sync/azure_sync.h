@@ -189,6 +189,10 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
                               const struct err *err);
 
+/* ERR_INVALID: the Service names a service tag that Azure has refused within the last hour, in a
+ * rule of whatever Service.  Only the security group, which is written last, can tell. */
+int azure_refused_tags_check(const struct azure_sync *y, const struct azure_access *x,
+                             struct err *err) _warn_unused_;
 /* Load balancing rules that a network interface may carry, as far as Azure has said; 0: nothing is
  * known. */
 size_t azure_rules_per_nic(const struct azure_sync *y);

@@ -665,6 +665,7 @@ void stage_rig_free(struct stage_rig *r)
     map_free(r->p.assigned);
     map_free(r->p.redirected);
     map_free(r->p.unlooked);
+    map_free(r->p.refused_tags);
     map_free(r->p.machines);
     map_free(r->p.unplaced);
     arena_free(r->a);
