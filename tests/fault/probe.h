@@ -37,6 +37,7 @@ enum fault_scope {
     SCOPE_CLOUD,
     SCOPE_WRITES_OF_ANY, /* that change something in a cloud */
     SCOPE_WATCHES,       /* LIST and WATCH of Kubernetes */
+    SCOPE_GOOGLE_WRITES,
     SCOPE_AZURE,
     SCOPE_AZURE_WRITES,
     SCOPE_AWS,

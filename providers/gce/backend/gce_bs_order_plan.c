@@ -9,6 +9,8 @@
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
  *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
+ *     members that leave, and none       the members that join
+ *     stays
  *     a backend service that is made     its check and its NEGs, or the instance groups that stand
  *                                        before it in the plan; the one of its name, or its place,
  *                                        that goes
@@ -153,6 +155,8 @@ static unsigned waits_for(const struct gce_pending *one, bool replaces)
     case NEG:
     case JOIN:
         return NEG_FIRST;
+    case LEAVE:
+        return ((const struct gce_op *)one->draft.op.arg)->swaps ? JOIN : 0;
     case BACKEND:
         return CHECK | NEG | RULE_GOES | BACKEND_GOES;
     case TURN:
