@@ -244,11 +244,13 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
         g->bs.in.verb = item->in->verb;
         rc = gce_bs_flow_facts(s, item, &g->bs, g->decision.kind, err);
         g->bs.in.holds_former = g->former != 0;
+        g->bs.in.hold_was_refused = gce_flow_hold_was_refused(s, item);
         return rc;
     }
     g->tp.in.verb = item->in->verb;
     rc = gce_tp_flow_facts(s, item, err);
     g->tp.in.holds_former = g->former != 0;
+    g->tp.in.hold_was_refused = gce_flow_hold_was_refused(s, item);
     return rc;
 }
 
@@ -438,6 +440,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
             gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
         }
     }
+    gce_flow_note_hold(s, op, outcome);
     gce_op_wrote(&p->cloud, op, outcome, err);
     gce_neg_wrote(p->cloud.negs, op, outcome, err);
     gce_groups_wrote(p->groups, op, outcome, err);
