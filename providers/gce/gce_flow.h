@@ -137,6 +137,11 @@ void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
 
+/* The end of an operation: remembers for its owners whether the cloud refuses to reserve an
+ * address; and whether it did so in the last try (docs/adr/0074). */
+void gce_flow_note_hold(struct lb_sync *s, const struct lb_op *op, unsigned outcome);
+bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item);
+
 /* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
 void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
 /* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event,

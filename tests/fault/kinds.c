@@ -87,8 +87,9 @@ bool fault_lasts(const struct fault_kind *k)
 
 static bool reads(const char *op)
 {
-    static const char *const verbs[] = {"*.get",  "*.list", "*.watch", "*.aggregatedList",
-                                        "*.wait", "*.Get*", "*.List*", "*.Describe*"};
+    static const char *const verbs[] = {
+        "*.get",  "*.list",  "*.watch",     "*.aggregatedList", "*.wait",
+        "*.Get*", "*.List*", "*.Describe*", "*.listInstances",  "*.listNetworkEndpoints"};
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         if (str_glob(verbs[i], op)) {
             return true;

@@ -80,6 +80,7 @@ struct gce_bs_input {
     /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
      * back */
     bool holds_former;
+    bool hold_was_refused;  /* by the cloud, in the last try of this process */
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */

@@ -6,6 +6,7 @@
  * not after the slowest of each phase.  One table for ENSURE, UPDATE and DELETE of all kinds:
  *
  *     an address that is held            one of trimtab that cannot serve has gone
+ *     all others                         a reservation that the last try was refused
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
  *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
@@ -205,8 +206,8 @@ static void order_one(struct lb_plan *p, const struct gce_pending *const *items,
     }
     for (size_t i = 0; i < at; i++) {
         const struct gce_pending *other = items[i];
-        if (other->draft.op.verb != LB_KEEP &&
-            ((role_of(other) & on) != 0 || share_a_name(&one->draft.op, &other->draft.op))) {
+        if (other->draft.op.verb != LB_KEEP && (other->first || (role_of(other) & on) != 0 ||
+                                                share_a_name(&one->draft.op, &other->draft.op))) {
             lb_plan_after(p, one->draft.at, other->draft.at);
         }
     }

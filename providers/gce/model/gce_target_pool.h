@@ -73,6 +73,7 @@ struct gce_tp_input {
     /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
      * back */
     bool holds_former;
+    bool hold_was_refused;          /* by the cloud, in the last try of this process */
     bool puts_right;                /* lb_puts_right() */
     bool leads_back;                /* lb_leads_back() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */

@@ -17,7 +17,9 @@ void gce_emit_init(struct gce_emit *e, struct lb_plan *p, const char *key,
 
 static int note(struct gce_emit *e, int phase, struct lb_op op, struct gce_op *arg)
 {
-    const struct gce_pending one = {.draft = LB_DRAFT(phase, op), .arg = arg};
+    bool holds = arg != NULL && arg->c == GCE_ADDRESSES && arg->verb == GCE_INSERT;
+    const struct gce_pending one = {
+        .draft = LB_DRAFT(phase, op), .arg = arg, .first = holds && e->holds_first};
     return lb_drafts_add(&e->drafts, &one);
 }
 

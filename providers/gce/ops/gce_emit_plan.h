@@ -22,6 +22,7 @@ struct gce_pending {
     bool turns;         /* a backend service: it gets another check, which must be let in before */
     bool narrows;       /* a firewall: the former address goes from it */
     bool needs_members; /* and which only those pass that join in the same plan */
+    bool first;         /* a reservation: all operations behind it wait for it */
 };
 struct gce_emit {
     struct arena *a;
@@ -30,6 +31,9 @@ struct gce_emit {
     const struct tt_call *call; /* for reports */
     /* Shared VPC: the project whose firewalls another team may have to change; else NULL */
     const char *host_project;
+    /* The last try was refused a reservation: nothing else is changed before it is there
+     * (docs/adr/0074). */
+    bool holds_first;
     struct lb_drafts drafts; /* of struct gce_pending */
 };
 void gce_emit_init(struct gce_emit *e, struct lb_plan *p, const char *key,

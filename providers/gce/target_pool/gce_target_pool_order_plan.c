@@ -7,6 +7,7 @@
  * slowest of each wave.  One table for all three planners:
  *
  *     an address that is held           one of its name that cannot serve has gone
+ *     all others                        a reservation that the last try was refused
  *     a firewall that lets in           the deny firewall that goes, so that deny never wins over
  *                                       allow
  *     a pool, its members               what was done to the pool before; its check
@@ -138,7 +139,7 @@ void tp_order(struct lb_plan *p, const struct gce_pending *const *items, size_t 
         }
         lb_plan_after(p, at, op->n_late > 0 ? op->late[0].value.op : -1);
         for (size_t k = 0; k < i; k++) {
-            if ((role_of(names, items[k]) & on) != 0) {
+            if (items[k]->first || (role_of(names, items[k]) & on) != 0) {
                 lb_plan_after(p, at, items[k]->draft.at);
             }
         }

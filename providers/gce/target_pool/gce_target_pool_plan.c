@@ -218,14 +218,14 @@ static void plan_keep(struct tp_ensure *n)
     }
 }
 
-/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
- * given back; after it, nothing: the next sync finds the address under our name and resumes. */
+/* Only when all went well (docs/adr/0074): after a failure the next sync finds the address under
+ * our name, and reserves none anew.  Upstream gives it back (§4.4 step 4). */
 static void release(struct tp_ensure *n, const char *name, int hold, const char *why)
 {
     struct lb_op *op = tp_op(&n->e, tp_delete(&n->e, GCE_ADDRESSES, name, why));
     op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    op->finally = LB_FINALLY_OK;
     if (hold >= 0) {
         op->only_if_op = hold;
         op->only_if = LB_DONE;

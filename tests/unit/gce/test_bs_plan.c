@@ -62,7 +62,7 @@ static void consistency__rule_3__address_is_held_while_the_rule_is_away(void **s
         scene_assert_before(&s, away, again);
         scene_assert_before(&s, again, release);
         assert_true(away->critical);
-        assert_int_equal(release->finally, LB_FINALLY_OK_OR_BEFORE_CRITICAL);
+        assert_int_equal(release->finally, LB_FINALLY_OK);
         assert_ptr_equal(&s.sync.plan.ops[release->only_if_op], hold);
         scene_carry_out(&s);
         scene_end(&s);
