@@ -286,6 +286,11 @@ static bool balancer_needed(const struct lb_sync *s)
 static int balancer_observe(struct lb_sync *s, struct err *err)
 {
     bool fresh = true;
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (gce_flow_is_built(&s->items[i])) {
+            fresh = gce_flow_way_observe(s, &s->items[i]) && fresh;
+        }
+    }
     int rc = gce_flow_groups_are_put_off(s) ? gce_flow_groups_observe(s, err) : ERR_OK;
     if (rc != ERR_OK) {
         return rc;
@@ -344,7 +349,8 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         gce_findings(s, item, d->kind, &gce_provider_of(s)->options);
         gce_idle_findings(s, item, d, &gce_provider_of(s)->options);
         size_t from = plan->n_ops;
-        size_t n_room = gce_flow_room_plan(s, plan, item);
+        gce_flow_way_plan(s, plan, item);
+        size_t end = plan->n_ops;
         if (item->err.code != ERR_OK) {
             continue;
         }
@@ -353,7 +359,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         } else {
             gce_tp_flow_plan(s, plan, item);
         }
-        gce_flow_room_first(plan, from, n_room);
+        gce_flow_way_first(plan, from, end);
         gce_findings_desired(s, item);
         gce_findings_nobody(s, item);
     }

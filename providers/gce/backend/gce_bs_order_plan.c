@@ -24,6 +24,8 @@
  *     a forwarding rule that comes       its backend service, its address, the rule that it
  *                                        replaces
  *     a firewall of another address      the rule with that address
+ *     one that the rule of another kind  that rule, which goes
+ *     has, too
  *     a firewall without the former      the new rule, the deny firewall
  *     address
  *     the deny firewall                  all that lets in; where a rule is replaced, the new one
@@ -146,9 +148,9 @@ static unsigned waits_for(const struct gce_pending *one, bool replaces)
     case FREE:
         return RULE_GOES;
     case CHECK_WALL:
-        return WALL_FIRST;
+        return WALL_FIRST | (one->after_former ? RULE_GOES : 0);
     case TRAFFIC:
-        return WALL_FIRST | (phase == BS_ALLOW ? RULE : 0);
+        return WALL_FIRST | (phase == BS_ALLOW ? RULE : 0) | (one->after_former ? RULE_GOES : 0);
     case NARROW: /* behind deny, which names the former address until then */
         return TRAFFIC | DENY | RULE | RULE_GOES;
     case DENY:
@@ -245,7 +247,7 @@ static bool has_others(const struct lb_plan *p, size_t from)
 /* An empty group has no network, and no backend service takes it (gce-l4.md §8.3). */
 static void order_after_groups(struct lb_plan *p, size_t from, const struct gce_pending *one)
 {
-    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN)) != 0; i++) {
+    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN | RULE_GOES)) != 0; i++) {
         if (is_of_groups(&p->ops[i]) && share_an_owner(&p->ops[i], &p->ops[one->draft.at])) {
             lb_plan_after(p, one->draft.at, (int)i);
         }

@@ -42,6 +42,24 @@ int gce_emit_foreign(struct gce_emit *e, int phase, struct lb_op op)
     return note(e, phase, op, NULL);
 }
 
+size_t gce_emit_way(struct gce_emit *e, const struct lb_plan *way, unsigned which, int deletes,
+                    int creates)
+{
+    size_t n = 0;
+    for (size_t i = 0; way != NULL && i < way->n_ops; i++) {
+        struct lb_op op = way->ops[i];
+        struct gce_op *arg = arena_memdup(e->a, op.arg, sizeof *arg);
+        unsigned group = arg->c == GCE_ADDRESSES ? GCE_WAY_ADDRESSES : GCE_WAY_OTHERS;
+        if ((group & which) != 0) {
+            op.after = (struct lb_after){0};
+            op.arg = arg;
+            (void)note(e, op.verb == LB_DELETE ? deletes : creates, op, arg);
+            n++;
+        }
+    }
+    return n;
+}
+
 void gce_emit_keep(struct gce_emit *e, int phase, enum gce_collection c, const char *name)
 {
     struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = gce_op_kind(c), .name = name);

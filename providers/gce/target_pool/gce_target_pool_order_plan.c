@@ -13,7 +13,10 @@
  *     a pool, its members               what was done to the pool before; its check
  *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
- *     a forwarding rule that goes       its address that is held
+ *     a forwarding rule that goes       its address that is held; of another kind, too: all that
+ *                                       its replacement needs to serve at once
+ *     a firewall that the rule of       that rule, which goes
+ *     another kind has, too
  *     a forwarding rule                 its pool with all members
  *     a firewall without the former     the new rule, the deny firewall
  *     address
@@ -108,7 +111,7 @@ static unsigned waits_for(unsigned role)
     case POOL_GOES:
         return RULE_GOES | POOL | SWAP;
     case RULE_GOES:
-        return HOLD;
+        return HOLD | CHECK | CHECK_WALL | TRAFFIC | POOL | SWAP;
     case RULE:
         return POOL | SWAP | POOL_GOES | RULE_GOES | HOLD | FREE;
     case NARROW:
@@ -134,6 +137,7 @@ void tp_order(struct lb_plan *p, const struct gce_pending *const *items, size_t 
         int at = items[i]->draft.at;
         bool barrier = items[i]->draft.op.critical; /* it waits for all before it in any case */
         unsigned on = barrier ? 0 : waits_for(role_of(names, items[i]));
+        on |= items[i]->after_former ? RULE_GOES : 0;
         if (op == NULL) {
             continue;
         }
