@@ -74,7 +74,7 @@ struct gce_tp_input {
     /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
      * back */
     bool holds_former;
-    bool hold_was_refused;          /* by the cloud, in the last try of this process */
+    bool hold_was_refused; /* by the cloud, in the last try of this process */
     /* ENSURE: operations by which goes what is in the way of this kind, not sealed: what can stand
      * beside it is made before.  NULL: nothing is. */
     const struct lb_plan *way;
