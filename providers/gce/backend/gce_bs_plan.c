@@ -164,6 +164,15 @@ static int plan_sides(struct bs_ensure *n, struct err *err)
     return rc;
 }
 
+/* Takes in the operations on another kind that is in the way.  A backend service of the wanted name
+ * goes after the rule that refers to it. */
+static void adopt_way(struct bs_ensure *n)
+{
+    struct gce_emit *out = &n->e.out;
+    (void)gce_emit_way(out, n->e.in->way, GCE_WAY_ADDRESSES, BS_FIRST, BS_PREPARE);
+    (void)gce_emit_way(out, n->e.in->way, GCE_WAY_OTHERS, BS_UNRULE, BS_UNRULE);
+}
+
 /* A kind that has no more than NEGs. */
 static int plan_negs_only(struct bs_emit *e, const struct gce_neg_plan *negs, struct err *err)
 {
@@ -189,6 +198,7 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
         return rc;
     }
     name_service(&n);
+    adopt_way(&n);
     bs_plan_check(&n);
     rc = bs_plan_check_firewalls(&n, err);
     rc = rc == ERR_OK ? plan_negs(&n.e, negs, err) : rc;

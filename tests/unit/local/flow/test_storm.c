@@ -112,6 +112,7 @@ static const char *const edit_others[] = {
     "restart",
     "update",
     "update",
+    "upkeep",
     "refuse-address 10.0.0.1",
     "refuse-address none",
     "foreign rules; restart",
