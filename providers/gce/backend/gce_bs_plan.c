@@ -257,6 +257,12 @@ static struct gce_strs group_links(const struct bs_emit *e)
     return out;
 }
 
+/* An edit to another kind was carried out in part: the service has the name of both. */
+static bool is_of_other_scheme(const struct gce_bservice *is, enum gce_kind kind)
+{
+    return str_eq(is->scheme, "INTERNAL") != gce_kind_is_internal(kind);
+}
+
 int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err)
@@ -274,6 +280,9 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
     if (is == NULL) {
         return err_set(err, ERR_NOT_FOUND, "there is no backend service %s",
                        has_names ? names.backends[0] : "of this Service");
+    }
+    if (is_of_other_scheme(is, in->kind)) {
+        return ERR_OK; /* groups of this kind are none of its backends; the next ensure has its own */
     }
     bool has_negs = gce_kind_has_negs(in->kind);
     struct gce_strs links = has_negs ? neg_links(&e, negs) : group_links(&e);

@@ -198,6 +198,34 @@ static void consistency__rule_7__nobody_is_detached_because_a_read_failed(void *
     scene_end(&s);
 }
 
+/* An edit from external to internal that stopped behind its rule: the former kind's update has no
+ * groups to bring into what stands. */
+static void update__service_of_the_other_scheme__backends_stay(void **state)
+{
+    struct arena *a = *state;
+    static const char *const zones[] = {"us-central1-a"};
+    const struct gce_neg_plan negs = {0};
+    struct scene s;
+    struct err err = ERR_INIT;
+    scene_begin_kind(&s, a, "ilb-negs");
+    scene_settle(&s);
+    scene_plan(&s); /* looks again */
+    const struct gce_bs_facts f = {.kube_system_uid = "kubesystem-uid1", .project = "p1"};
+    const struct gce_bs_input in = {.service = test_service(a, s.sync.service),
+                                    .key = "demo/web",
+                                    .verb = TT_VERB_UPDATE,
+                                    .kind = GCE_KIND_NETLB_GROUPS,
+                                    .zones = gce_strs_of(a, zones, ARRAY_LEN(zones)),
+                                    .outcome = &s.sync.outcome};
+    struct lb_plan p;
+    lb_plan_init(&p, a);
+    assert_int_equal(gce_bs_plan_update(&p, &f, &in, &s.sync.slots, &negs, &err), ERR_OK);
+    for (size_t i = 0; i < p.n_ops; i++) {
+        assert_int_equal(p.ops[i].verb, LB_KEEP);
+    }
+    scene_end(&s);
+}
+
 #define ENDPOINT(node)                                                                             \
     "{\"addresses\":[\"10.4.0.1\"],\"conditions\":{\"ready\":true},\"nodeName\":\"" node           \
     "\",\"targetRef\":{\"kind\":\"Pod\",\"name\":\"on-" node "\"}}"
@@ -396,6 +424,7 @@ UNIT_MAIN(bs_plan)
         PURE_TEST(consistency__rule_5__every_mutation_has_the_service_as_owner),
         PURE_TEST(consistency__rule_6__a_write_keeps_the_backends),
         PURE_TEST(consistency__rule_6__others_members_of_a_backend_stay),
+        PURE_TEST(update__service_of_the_other_scheme__backends_stay),
         PURE_TEST(consistency__rule_7__nobody_is_detached_because_a_read_failed),
         PURE_TEST(consistency__rule_8__attach_is_sent_before_detach),
         PURE_TEST(members__zone_out_of_order__other_zones_are_served),
