@@ -282,7 +282,7 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
                        has_names ? names.backends[0] : "of this Service");
     }
     if (is_of_other_scheme(is, in->kind)) {
-        return ERR_OK; /* groups of this kind are none of its backends; the next ensure has its own */
+        return ERR_OK; /* no group of this kind is one of its backends; the next ensure has them */
     }
     bool has_negs = gce_kind_has_negs(in->kind);
     struct gce_strs links = has_negs ? neg_links(&e, negs) : group_links(&e);
