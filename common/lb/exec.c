@@ -67,8 +67,7 @@ struct lb_exec {
     int failed_wave;         /* the lowest with a failure; 0: none */
     int stopped_wave;        /* the same, without those of this part that fail alone */
     bool cancelled;          /* an operation ended so */
-    bool critical_open;
-    size_t in_flight; /* of HTTP */
+    size_t in_flight;        /* of HTTP */
 };
 
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp);
@@ -137,16 +136,14 @@ static bool is_cancelled(const struct lb_exec *x)
 }
 
 /* After a failure, `finally` decides; what stands in the same wave, or before it, is not stopped by
- * it.  OK_OR_BEFORE_CRITICAL undoes what a half-done plan must not keep, but once the critical
- * operation has been sent, the rest must stay for the next sync to resume. */
+ * it. */
 static bool may_run(const struct lb_exec *x, const struct lb_op *op)
 {
     int failed = op->finally == LB_FINALLY_NO ? x->stopped_wave : x->failed_wave;
     if (failed == 0 || op->wave <= failed) {
         return true;
     }
-    return op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE ||
-           (op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL && !x->critical_open);
+    return op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE;
 }
 
 static bool condition_holds(const struct lb_exec *x, const struct lb_op *op)
@@ -242,9 +239,6 @@ static void slot_begin(struct lb_exec *x, struct slot *s)
     if (!s->started) {
         s->started = true;
         s->started_ms = run->now_ms;
-        /* Before the request leaves: if we die while it is in progress, the cloud may
-         * have done it. */
-        x->critical_open |= s->op->critical;
     }
 }
 
@@ -541,6 +535,5 @@ int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
     if (is_cancelled(&x)) {
         stop_here(&x);
     }
-    ret->critical_open = ret->failed_op >= 0 && x.critical_open;
     return err_copy(err, &ret->err);
 }

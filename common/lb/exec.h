@@ -71,7 +71,6 @@ struct lb_exec_result {
     int failed_op; /* -1: all went well */
     struct err err;
     unsigned *outcomes; /* LB_DONE … per operation */
-    bool critical_open; /* the plan stopped after its critical operation was sent */
     unsigned done;      /* operations carried out */
 };
 /* Returns the code of result->err. */

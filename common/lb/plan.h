@@ -12,11 +12,10 @@
  *   tolerate   outcomes that count as fine: ABSENT on delete, EXISTS on create, IN_USE, FORBIDDEN
  *              (→ event)
  *   sent_after beside another operation, but sent only when the cloud has taken that one up
- *   critical   from right before this operation is sent, a stop leaves something that must be
- *              resumed
+ *   critical   a stop after it leaves something that must be resumed: all before it stands, and all
+ *              behind it comes later
  *   fails_alone  a setting: when it fails, only what waits for it is not run
- *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
- *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
+ *   finally    runs although the plan failed (ALWAYS), or at its end only when all went well (OK)
  *   refs       values that an earlier operation will produce; printed as "known after N"
  *   ask        a creation of what it takes away: the cloud is asked before the plan begins
  *   undo       how what the operation took away is put back as it was, should its replacement be
@@ -56,7 +55,6 @@ enum lb_finally {
     LB_FINALLY_NO = 0,
     LB_FINALLY_ALWAYS,
     LB_FINALLY_OK,
-    LB_FINALLY_OK_OR_BEFORE_CRITICAL,
     /* As ALWAYS, but behind those that it names and not behind all ordinary ones: it puts right
      * what one of them has interrupted.  For operations that name others. */
     LB_FINALLY_IN_PLACE,

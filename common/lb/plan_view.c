@@ -88,8 +88,7 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
     struct arena *a = p->a;
     const struct lb_op *op = &p->ops[i];
     struct tt_operation *out = ARENA_NEW(a, struct tt_operation);
-    bool finally = op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE ||
-                   op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL;
+    bool finally = op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_IN_PLACE;
     *out = (struct tt_operation){
         .size = sizeof *out,
         .n = (uint32_t)i + 1,

@@ -14,6 +14,7 @@
 #include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/cmd_explain.h"
+#include "controller/cmd/cmd_namespaces.h"
 #include "controller/cmd/commands.h"
 
 static const char usage[] =
@@ -337,6 +338,7 @@ int cmd_explain(int argc, char **argv)
     }
     if (code == ERR_OK && !done) {
         code = cmd_session_load(&s, &err);
+        code = code == ERR_OK ? cmd_namespaces_check_asked(&s, &err) : code;
     }
     if (code == ERR_OK && !done) {
         code = cmd_session_open(&s, &err);

@@ -11,6 +11,7 @@
 #include "controller/cmd/cmd_dry_run.h"
 #include "controller/cmd/cmd_load.h"
 #include "controller/cmd/cmd_meta_rules.h"
+#include "controller/cmd/cmd_namespaces.h"
 #include "controller/cmd/cmd_service_rules.h"
 
 /* The live object, whole: *ret NULL when there is none.  New reference. */
@@ -68,6 +69,7 @@ struct loading {
     struct json_object *live;  /* the cluster's object, or NULL; reference */
     struct json_object *whole; /* as it would be stored; reference */
     struct cmd_faults *faults;
+    struct cmd_namespaces *namespaces;
     bool asked; /* `whole` is the API server's answer, or it refused */
 };
 
@@ -153,6 +155,7 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
     bool is_known = s->client != NULL || s->world != NULL;
     if (code == ERR_OK && !l->asked && l->live == NULL && is_known) {
         cmd_meta_check_new(l->faults, &l->m->origin, l->m->object);
+        code = cmd_namespaces_check(l->namespaces, l->m, l->faults, err);
     }
     if (code == ERR_OK && !l->asked) {
         cmd_service_check(l->faults, &l->m->origin, l->whole, l->live);
@@ -168,10 +171,11 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
 
 /* Adds the Service of a manifest as the API server would store it; what it would refuse
  * becomes a fault. */
-static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
+static int load_manifest(struct cmd_namespaces *namespaces, const struct cmd_manifest *m,
                          struct cmd_faults *faults, struct err *err)
 {
-    struct loading l = {.m = m, .faults = faults};
+    struct cmd_session *s = namespaces->s;
+    struct loading l = {.m = m, .faults = faults, .namespaces = namespaces};
     int code = complete_and_add(s, &l, err);
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s", m->origin.file);
@@ -185,6 +189,7 @@ int cmd_load_manifests(struct cmd_session *s, struct err *err)
 {
     struct cmd_manifests *m = &s->targets.manifests;
     struct cmd_faults faults = {.a = s->a};
+    struct cmd_namespaces namespaces = {.s = s};
     int code = ERR_OK;
     if (s->args.server_dry_run && (s->client == NULL || m->n == 0)) {
         return err_set(
@@ -200,7 +205,7 @@ int cmd_load_manifests(struct cmd_session *s, struct err *err)
     }
     for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
         m->items[i].ns = str_or(m->items[i].ns, ns);
-        code = load_manifest(s, &m->items[i], &faults, err);
+        code = load_manifest(&namespaces, &m->items[i], &faults, err);
         cmd_wait_count(s->wait, i + 1, m->n);
     }
     cmd_wait_end(s->wait);

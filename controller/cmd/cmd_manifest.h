@@ -29,6 +29,8 @@ struct cmd_manifests {
     struct cmd_faults faults; /* of all files */
     struct cmd_manifest *items;
     size_t n, cap;
+    const char **namespaces; /* names of the Namespaces in the files */
+    size_t n_namespaces, cap_namespaces;
     /* documents of other kinds, in folders */
     const char **left_out; /* their kinds */
     size_t n_left_out, cap_left_out;

@@ -22,7 +22,7 @@ struct reading {
     const char *kind;         /* of the objects that are looked for: "Service" */
     const char *plural;
     void (*found)(void *arg, const struct cmd_origin *origin, struct json_object *o, bool checked);
-    void (*left_out)(void *arg, const char *kind);
+    void (*left_out)(void *arg, const char *kind, struct json_object *o);
     void *arg;
     size_t n_found;
     size_t n_lists; /* that may hold such objects, even if they hold none */
@@ -64,6 +64,13 @@ static void other(struct reading *r, struct json_object *o)
     static const struct cmd_path at_version = {NULL, "apiVersion", 0};
     const char *kind = text_at(o, "kind");
     const char *version = text_at(o, "apiVersion");
+    if (!json_object_is_type(o, json_type_object)) {
+        bool many = json_object_is_type(o, json_type_array);
+        const char *got = many ? "a list (objects of a `kind: List` are its `items`)"
+                               : arena_printf(r->a, "%.60s", json_text(r->a, o, JSON_COMPACT));
+        cmd_faults_add(r->faults, &r->origin, NULL, true, "want a map with a kind, got %s", got);
+        return;
+    }
     if (*kind == '\0') {
         cmd_faults_add(r->faults, &r->origin, NULL, true, "kind: Required value");
         return;
@@ -77,7 +84,7 @@ static void other(struct reading *r, struct json_object *o)
                        "no matches for kind \"%s\" in version \"v1\"; did you mean \"%s\"?", kind,
                        r->kind);
     }
-    r->left_out(r->arg, kind);
+    r->left_out(r->arg, kind, o);
 }
 
 /* A list of items within the document at hand. */
@@ -102,7 +109,7 @@ static void read_item(struct reading *r, struct json_object *item, const struct 
     } else if (*meant == '\0' || (str_eq(meant, r->kind) && is_core(item))) {
         found(r, item, l->checked);
     } else if (*kind == '\0') {
-        r->left_out(r->arg, meant);
+        r->left_out(r->arg, meant, item);
     } else {
         other(r, item);
     }
@@ -255,9 +262,29 @@ static void add_service(void *arg, const struct cmd_origin *origin, struct json_
                                              .is_sound = cmd_faults_hard(&m->faults) == hard};
 }
 
-static void note_left_out(void *arg, const char *kind)
+static void note_namespace(void *arg, const char *kind, struct json_object *o)
 {
     struct cmd_manifests *m = arg;
+    const char *name = text_or_null(json_member(o, "metadata"), "name");
+    if (!str_eq(kind, "Namespace") || !is_core(o) || name == NULL) {
+        return;
+    }
+    if (m->n_namespaces == m->cap_namespaces) {
+        size_t cap = m->cap_namespaces == 0 ? 8 : 2 * m->cap_namespaces;
+        const char **names = ARENA_ARRAY(m->a, const char *, cap);
+        for (size_t i = 0; i < m->n_namespaces; i++) {
+            names[i] = m->namespaces[i];
+        }
+        m->namespaces = names;
+        m->cap_namespaces = cap;
+    }
+    m->namespaces[m->n_namespaces++] = name;
+}
+
+static void note_left_out(void *arg, const char *kind, struct json_object *o)
+{
+    struct cmd_manifests *m = arg;
+    note_namespace(arg, kind, o);
     if (m->n_left_out == m->cap_left_out) {
         size_t cap = m->cap_left_out == 0 ? 8 : 2 * m->cap_left_out;
         const char **kinds = ARENA_ARRAY(m->a, const char *, cap);
@@ -270,10 +297,11 @@ static void note_left_out(void *arg, const char *kind)
     m->left_out[m->n_left_out++] = kind;
 }
 
-static void pass_over(void *arg, const char *kind)
+static void pass_over(void *arg, const char *kind, struct json_object *o)
 {
     (void)arg;
     (void)kind;
+    (void)o;
 }
 
 int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder, struct err *err)
@@ -283,7 +311,7 @@ int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder,
                         .kind = "Service",
                         .plural = "services",
                         .found = add_service,
-                        .left_out = in_folder ? note_left_out : pass_over,
+                        .left_out = in_folder ? note_left_out : note_namespace,
                         .arg = m};
     m->faults.a = m->a;
     size_t before = cmd_faults_hard(&m->faults);

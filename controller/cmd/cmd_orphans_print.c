@@ -201,6 +201,16 @@ static void print_sum(const struct orphans *o)
     }
 }
 
+/* Could a part of the cloud not be read?  A warning has told which. */
+static bool is_partial(const struct orphans *o)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->s.n_findings; i++) {
+        any = any || o->s.findings[i].severity == TT_LOG_WARNING;
+    }
+    return any;
+}
+
 void orphans_print_text(const struct orphans *unclean, int64_t now_us)
 {
     struct orphans copy = *unclean;
@@ -233,7 +243,9 @@ void orphans_print_text(const struct orphans *unclean, int64_t now_us)
         return;
     }
     if (o->n == 0) {
-        printf("No orphans: all that is ours in the cloud has its Service.\n");
+        printf(is_partial(o) ? "No orphans among what could be read; the warnings say what could "
+                               "not.\n"
+                             : "No orphans: all that is ours in the cloud has its Service.\n");
         return;
     }
     printf("%zu resource%s in the cloud %s no Service%s\n", o->n, o->n == 1 ? "" : "s",

@@ -12,6 +12,7 @@
 #include "common/lb/plan_print.h"
 #include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
+#include "controller/cmd/cmd_namespaces.h"
 #include "controller/cmd/commands.h"
 
 static const char usage[] =
@@ -362,6 +363,7 @@ int cmd_plan(int argc, char **argv)
     int code = cmd_session_begin(&s, CMD_PLAN, usage, argc, argv, &done, &err);
     if (code == ERR_OK && !done) {
         code = cmd_session_load(&s, &err);
+        code = code == ERR_OK ? cmd_namespaces_check_asked(&s, &err) : code;
     }
     if (code == ERR_OK && !done && (s.plugin->desc.plan != NULL || cmd_validates(&s))) {
         code = cmd_session_open(&s, &err);

@@ -51,57 +51,6 @@ const char *report_cut(struct arena *a, const char *text, size_t max)
     return arena_printf(a, "%.*s%s", (int)n, text, MORE);
 }
 
-/* How what differs from one try to the next begins; it ends with the word, or the bracket. */
-static const char *const unstable[] = {
-    " (request ",
-    " (RequestId: ",
-    " Request ID: ",
-    " Request id: ",
-    " RequestId: ",
-    " request id: ",
-    " Trace ID: ",
-    " Correlation ID: ",
-    " CorrelationId: ",
-    " correlation id: ",
-    " activityId: ",
-    " Timestamp: ",
-    " Encoded authorization failure message: ",
-};
-
-/* Bytes of such a piece at `at`; 0: none begins there. */
-static size_t unstable_at(const char *at)
-{
-    for (size_t i = 0; i < sizeof(unstable) / sizeof(unstable[0]); i++) {
-        size_t n = strlen(unstable[i]);
-        if (strncmp(at, unstable[i], n) == 0) {
-            bool bracket = at[1] == '(';
-            size_t end = n + strcspn(at + n, bracket ? ")" : " ,;)");
-            /* "2026-11-28 17:00:00Z" */
-            bool moment = strstr(unstable[i], "Timestamp") != NULL && at[end] == ' ';
-            end += moment ? 1 + strcspn(at + end + 1, " ,;)") : 0;
-            return bracket && at[end] == ')' ? end + 1 : end;
-        }
-    }
-    return 0;
-}
-
-const char *report_stable(struct arena *a, const char *text)
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    bool changed = false;
-
-    for (const char *at = text; *at != '\0';) {
-        size_t n = unstable_at(at);
-        changed = changed || n > 0;
-        if (n == 0) {
-            str_append_c(&b, *at++);
-        } else {
-            at += n;
-        }
-    }
-    return changed ? str_buf_to_arena(&b, a) : text;
-}
-
 /* A temporary failure says nothing about a load balancer that is there. */
 static bool is_passing(int32_t code)
 {

@@ -59,10 +59,6 @@ const char *report_last_plan(struct arena *a, const struct report_plan *p, int64
  * it is long. */
 const char *report_add_operation(struct arena *a, const char *list, const struct tt_operation *op);
 
-/* `text` without what differs from one try to the next: "(request 1a-2b)", and what follows
- * "Correlation ID: ", "Trace ID: ", "Timestamp: " or "Encoded authorization failure message: ".
- * Equal failures then are one event, one condition. */
-const char *report_stable(struct arena *a, const char *text);
 /* `text`, cut to `max` bytes at the border of a character, with "…" in place of what is missing. */
 const char *report_cut(struct arena *a, const char *text, size_t max);
 

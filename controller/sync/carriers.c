@@ -42,8 +42,7 @@ struct carriers *carriers_new(bool shares)
     return c;
 }
 
-/* Frees those whose workers have ended: all their threads still do is return. */
-static void join_ended(struct carriers *c)
+void carriers_join_ended(struct carriers *c)
 {
     struct carrier **at = &c->first;
 
@@ -62,7 +61,7 @@ static void join_ended(struct carriers *c)
 
 void carriers_free(struct carriers *c)
 {
-    join_ended(c);
+    carriers_join_ended(c);
     free(c);
 }
 
@@ -179,7 +178,7 @@ int carriers_start(struct carriers *c, void (*work)(void *arg, struct carrier *c
     int rc = ERR_TRANSIENT;
 
     *s = (struct start){.work = work, .arg = arg};
-    join_ended(c);
+    carriers_join_ended(c);
     struct carrier *shared = least(c);
     if (!c->shares || carriers_threads(c) < CARRIERS_MAX) {
         rc = add_carrier(c, s, waits, err);

@@ -23,6 +23,9 @@ struct carrier; /* one thread */
 struct carriers *carriers_new(bool shares) _warn_unused_;
 /* All workers have ended.  Waits until their threads have. */
 void carriers_free(struct carriers *c);
+/* Gives back the threads whose workers have ended, while others have not; waits for those threads
+ * to return. */
+void carriers_join_ended(struct carriers *c);
 /* Starts a worker: work(arg, its carrier), which calls carriers_ended() as its last act.  `waits`
  * lets it ask the system for a thread for half a second.  TRANSIENT when there is none, and none
  * that could be shared.  The first one needs no file descriptor; a later one that gets none, to

@@ -84,9 +84,25 @@ struct node_set node_sets_of(struct node_sets *c, const struct tt_provider *desc
     return set;
 }
 
+uint64_t node_sets_of_service(const struct tt_provider *desc, void *provider,
+                              const struct tt_service *service, const struct kube_snapshot *nodes)
+{
+    char key[GUARD_KEY_MAX];
+
+    if (desc->nodes_digest == NULL) {
+        return 0;
+    }
+    struct guard_mark mark = {.function = "nodes_digest", .key = guard_key(key, service)};
+    guard_enter(&mark);
+    uint64_t digest = desc->nodes_digest(
+        provider, service, (const struct tt_node *const *)nodes->views, (uint32_t)nodes->n);
+    guard_leave(&mark);
+    return digest;
+}
+
 bool node_sets_matters(const struct tt_provider *desc, void *provider, const struct tt_node *old,
                        const struct tt_node *cur)
 {
-    return node_should_sync(old, cur) ||
+    return node_should_sync(old, cur) || nodes_fingerprint(&old, 1) != nodes_fingerprint(&cur, 1) ||
            digest_of(desc, provider, old) != digest_of(desc, provider, cur);
 }

@@ -3,10 +3,11 @@
  *
  * Two of them: `eligible` is of who takes part in load balancing at all and serves every Service;
  * `own` is of what the provider's node_digest() says and concerns only Services whose backends hang
- * on it (TT_OWN_NODES).  So a node that turns unready wakes those, and no others.  What was found
- * for a list of nodes is kept until the list changes:  thousands of syncs of one state of the
- * cluster look at each node once.  Thread-safe (row 1 of common/base/lock.h); the provider is asked
- * outside the lock. */
+ * on it (TT_OWN_NODES).  So a node that turns unready wakes those, and no others.  The provider may
+ * say more exactly what one of them depends on (nodes_digest()): node_sets_of_service().  Both
+ * digests are kept until the list of nodes changes:  thousands of syncs of one state of the cluster
+ * look at each node once.  Thread-safe (row 1 of common/base/lock.h); the provider is asked outside
+ * the lock. */
 #ifndef TRIMTAB_CONTROLLER_NODE_SETS_H
 #define TRIMTAB_CONTROLLER_NODE_SETS_H
 
@@ -34,7 +35,13 @@ void node_sets_free(struct node_sets *c); /* NULL is fine */
 struct node_set node_sets_of(struct node_sets *c, const struct tt_provider *desc, void *provider,
                              const struct kube_snapshot *nodes);
 
-/* Does this change of one node concern any Service? */
+/* The provider's nodes_digest() of this one Service; 0: not known. */
+uint64_t node_sets_of_service(const struct tt_provider *desc, void *provider,
+                              const struct tt_service *service, const struct kube_snapshot *nodes);
+
+/* Does this change of one node concern any Service?  Yes if it takes part and did not before, or
+ * the other way round, for whatever reason; if it is another machine; or if node_digest() says
+ * so. */
 bool node_sets_matters(const struct tt_provider *desc, void *provider, const struct tt_node *old,
                        const struct tt_node *cur);
 

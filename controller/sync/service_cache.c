@@ -64,7 +64,7 @@ static void tidy_rare(struct known *e)
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
         r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
-        r->refusal == NULL) {
+        r->refusal == NULL && r->own_nodes == 0) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -135,6 +135,7 @@ static struct service_known copy_of(const struct known *e)
         .has_nodes = e->has_nodes,
         .by_own = e->by_own,
         .nodes = e->nodes,
+        .own_nodes = e->rare == NULL ? 0 : e->rare->own_nodes,
         .has_endpoints = e->has_endpoints,
         .endpoints = e->endpoints,
         .addresses = e->addresses,
@@ -197,6 +198,7 @@ static struct kube_held forget_object(struct known *e)
         r->waits_ms = 0;
         r->n_findings = 0;
         r->nobody = 0;
+        r->own_nodes = 0;
         free(STEAL(r->refusal));
     }
     return accepted;
@@ -401,7 +403,7 @@ static bool has_nodes(const struct known *e, const struct node_digests *nodes)
 }
 
 bool service_cache_set_nodes(struct service_cache *c, const char *key,
-                             const struct node_digests *nodes)
+                             const struct node_digests *nodes, uint64_t own_nodes)
 {
     bool is_latest = true;
 
@@ -410,6 +412,10 @@ bool service_cache_set_nodes(struct service_cache *c, const char *key,
     if (e != NULL) {
         e->nodes = *nodes;
         e->has_nodes = true;
+        if (own_nodes != 0 || e->rare != NULL) {
+            rare_of(e)->own_nodes = own_nodes;
+            tidy_rare(e);
+        }
         is_latest = !c->has_passed || has_nodes(e, &c->passed);
     }
     mutex_unlock(&c->lock);
@@ -572,6 +578,7 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
         kube_held_unref(e->accepted);
         free(STEAL(r->marked_uid));
         r->waits_ms = 0;
+        r->own_nodes = 0;
         known_set(e, &(struct known){.foreign = r->foreign_uid != NULL,
                                      .has_findings = e->has_findings,
                                      .rare = r});

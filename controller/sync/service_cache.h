@@ -45,6 +45,7 @@ struct service_known {
     bool has_nodes;
     bool by_own;               /* what the provider says of nodes concerns it, too (TT_OWN_NODES) */
     struct node_digests nodes; /* that were last handed over */
+    uint64_t own_nodes;        /* node_sets_of_service() of these */
     bool has_endpoints;
     uint64_t endpoints;
     uint64_t addresses; /* fingerprint of those that its status got last; 0: not known */
@@ -64,13 +65,15 @@ bool service_cache_has(struct service_cache *c, const char *key); /* as `cached`
  * back, as long as the UID stays. */
 void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,
                        bool ours);
-/* The sets that are about to be handed over.  False: a pass over all entries was made with other
- * nodes, maybe before this entry was there to be seen; the Service must be looked at once more. */
+/* The sets that are about to be handed over, and node_sets_of_service() of them.  False: a pass
+ * over all entries was made with other nodes, maybe before this entry was there to be seen; the
+ * Service must be looked at once more. */
 bool service_cache_set_nodes(struct service_cache *c, const char *key,
-                             const struct node_digests *nodes) _warn_unused_;
+                             const struct node_digests *nodes, uint64_t own_nodes) _warn_unused_;
 /* Whether the provider's digests concern it.  False: as above, a pass that did not yet know so. */
 bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_own) _warn_unused_;
-/* Is this what an entry (with has_nodes) was given, as far as it concerns it? */
+/* Is this what an entry (with has_nodes) was given, as far as it concerns it?  By the digests of
+ * all nodes alone: where `own` differs, `own_nodes` may still be the same. */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* The addresses that its status is about to be given. */

@@ -64,11 +64,26 @@ int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_servic
 
 /* ---- load and decide ------------------------------------------------------------------------- */
 
+static uint64_t own_nodes_of(const struct sync_batch *b, const struct tt_service *svc)
+{
+    return node_sets_of_service(b->s->desc, b->s->provider, svc, b->nodes);
+}
+
+/* Something that the provider reads of nodes is another, but nothing that concerns this one. */
+static bool has_own_nodes(const struct sync_batch *b, const struct sync_item *item)
+{
+    const struct service_known *k = &item->known;
+
+    return k->nodes.eligible == b->nodes_digests.eligible && k->own_nodes != 0 &&
+           k->own_nodes == own_nodes_of(b, sync_backends_service(item));
+}
+
 bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item *item)
 {
     const struct service_known *k = &item->known;
 
-    if (!k->has_nodes || !service_known_has_nodes(k, &b->nodes_digests)) {
+    if (!k->has_nodes ||
+        (!service_known_has_nodes(k, &b->nodes_digests) && !has_own_nodes(b, item))) {
         return false;
     }
     if (item->slices == NULL) {
@@ -77,6 +92,18 @@ bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item 
     uint64_t now =
         slices_fingerprint((const struct tt_slice *const *)item->slices->views, item->slices->n);
     return k->has_endpoints && k->endpoints == now;
+}
+
+/* Its backends are those of the nodes of now, or will be, by what `svc` asks for. */
+static void remember_nodes(struct sync_batch *b, struct sync_item *item,
+                           const struct tt_service *svc)
+{
+    const struct syncer *s = b->s;
+
+    if (!service_cache_set_nodes(s->cache, item->key, &b->nodes_digests, own_nodes_of(b, svc))) {
+        /* A pass may have missed it; when the nodes are the same after all, nothing comes of it. */
+        queue_add(s->queue, item->key, b->batch_key, TT_REASON_NODES);
+    }
 }
 
 static void decide(struct sync_batch *b, struct sync_item *item)
@@ -96,6 +123,9 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);
         f.not_our_finalizer = k->foreign;
         f.same_backends = f.cached && sync_backends_are_known(b, item);
+        if (f.same_backends && !service_known_has_nodes(k, &b->nodes_digests)) {
+            remember_nodes(b, item, sync_backends_service(item)); /* no other pass asks */
+        }
         f.stuck = f.cached && k->stuck;
     } else {
         f.cached = k->cached;
@@ -241,10 +271,8 @@ static void remember(struct sync_batch *b, struct sync_item *item)
     if (item->todo != SYNC_ENSURE && item->todo != SYNC_UPDATE) {
         return;
     }
-    if (!service_cache_set_nodes(s->cache, item->key, &b->nodes_digests)) {
-        /* A pass may have missed it; when the nodes are the same after all, nothing comes of it. */
-        queue_add(s->queue, item->key, b->batch_key, TT_REASON_NODES);
-    }
+    bool updates = item->todo == SYNC_UPDATE;
+    remember_nodes(b, item, updates ? sync_backends_service(item) : item->svc);
     if (item->slices != NULL) {
         service_cache_set_endpoints(
             s->cache, item->key,

@@ -50,6 +50,7 @@ void syncer_on_serves(void *call_arg, struct tt_result *result)
     for (uint32_t i = 0; m != NULL && i < m->n; i++) {
         struct sync_item *item = m->items[i];
         if (item->result == result && item->todo == SYNC_ENSURE && !item->leads_back) {
+            item->serves = true;
             sync_write_serving(item);
         }
     }

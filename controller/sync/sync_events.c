@@ -3,7 +3,6 @@
  * words (controller.md §1.17). */
 #include "common/base/log.h"
 #include "common/lb/node_rules.h"
-#include "controller/rules/report_rules.h"
 #include "controller/sync/sync_internal.h"
 
 #define COMPONENT "service-controller"
@@ -40,8 +39,7 @@ void sync_event_warning(const struct sync_item *item, const char *reason, const 
                         const char *text)
 {
     if (!has_told_failure(item)) {
-        emit(item, "Warning", reason,
-             arena_printf(item->a, "%s: %s", prefix, report_stable(item->a, text)));
+        emit(item, "Warning", reason, arena_printf(item->a, "%s: %s", prefix, text));
     }
 }
 
@@ -111,6 +109,5 @@ void sync_event_update_failed(const struct sync_batch *b, const struct sync_item
          arena_printf(item->a,
                       "Error updating load balancer with new hosts %s [node names limited, total "
                       "number of nodes: %zu], error: %s",
-                      nodes_loggable_text(item->a, hosts, n), n,
-                      report_stable(item->a, item->err.message)));
+                      nodes_loggable_text(item->a, hosts, n), n, item->err.message));
 }

@@ -72,6 +72,7 @@ struct sync_item {
     struct err err;
     bool told;       /* the user knows already, or needs not know */
     bool elsewhere;  /* another program serves it; err is clear then */
+    bool serves;     /* the provider has said so in this ensure: the rest only tidies up */
     bool extras_due; /* the provider may have set what is to be written after a failure, too */
     bool unwritten;  /* err is that something could not be written to the Service */
 };

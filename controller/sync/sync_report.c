@@ -8,6 +8,7 @@
  * stands there goes with the load balancer all the same. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "controller/kube/events/event_stable.h"
 #include "controller/sync/sync_internal.h"
 
 struct annotation {
@@ -52,14 +53,14 @@ static size_t push(const char **ret, size_t n, const char *body)
 static struct report_outcome outcome_of(const struct sync_item *item)
 {
     bool failed = item->err.code != ERR_OK;
+    const char *text = event_stable(item->a, item->err.message);
 
     return (struct report_outcome){
         .code = item->err.code,
         .message = !failed ? ""
                    : item->err.code == ERR_IN_PROGRESS
-                       ? item->err.message
-                       : arena_printf(item->a, "Error syncing load balancer: %s",
-                                      report_stable(item->a, item->err.message)),
+                       ? text
+                       : arena_printf(item->a, "Error syncing load balancer: %s", text),
         .has_address = sync_stands(item),
         .generation = item->svc->generation,
     };

@@ -6,7 +6,9 @@
  * load balancer change whether or not its Service can be carried out.  The update follows the
  * Service that was accepted last, if the ensure carried out nothing.  Otherwise, or if this process
  * has seen no accepted Service, it follows the resources in the cloud:  the provider gets the
- * Service with the mark "unproven".  The queue and the owner hear of the ensure's failure alone. */
+ * Service with the mark "unproven".  Where the new load balancer serves and only what is used no
+ * more could not be deleted, the ensure has brought the nodes of now.  The queue and the owner hear
+ * of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
@@ -72,7 +74,8 @@ static bool is_due(const struct sync_batch *b, const struct sync_item *item)
     }
     bool of_kind =
         item->todo == SYNC_ENSURE || (item->todo == SYNC_UNREADABLE && has_accepted(item));
-    bool followed = sync_backends_are_known(b, item) && !item->known.behind;
+    bool followed = (sync_backends_are_known(b, item) && !item->known.behind) ||
+                    (item->serves && sync_is_replaced(item));
     return sync_stands(item) && of_kind && !followed && !item->led_back;
 }
 

@@ -342,11 +342,11 @@ bool workers_end(struct workers *w, int64_t real_until_ms)
         clock_wait(clock_real(), &w->ended_one, &w->lock, real_until_ms);
     }
     bool all = w->ended == w->n;
-    mutex_unlock(&w->lock);
     if (!all) {
+        carriers_join_ended(w->carriers);
+        mutex_unlock(&w->lock);
         return false;
     }
-    mutex_lock(&w->lock);
     carriers_free(w->carriers);
     free(w->busy);
     mutex_unlock(&w->lock);

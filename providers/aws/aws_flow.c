@@ -112,27 +112,13 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-/* The load balancer has a security group of its own, whose rules are the source ranges. */
-static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
-{
-    const struct aws_naming *n = &y->p->naming;
-    const struct aws_nlb *nlb = it->seen.nlb;
-    bool named = it->service->groups.n > 0;
-    if (it->service->kind == AWS_CLASSIC) {
-        return !named && str_is_empty(n->shared_group);
-    }
-    return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
-}
-
 /* Why the load balancer that the Service asks for would serve no client; NULL: nothing says so. */
-static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_item *it,
-                                  const struct aws_planning *p)
+static const char *nobody_by_wish(const struct aws_planning *p)
 {
-    const struct aws_service *service = it->service;
-    if (service->n_ports == 0) {
+    if (p->service->n_ports == 0) {
         return "no port has a node port, so there is no listener";
     }
-    if (rules_are_ours(y, it) && service->ranges.n == 0 && service->ranges6.n > 0) {
+    if (aws_ranges_let_nobody_in(p)) {
         return "the source ranges allow no client: none is of the family of its addresses";
     }
     if (aws_named_groups_let_nobody_in(p)) {
@@ -149,7 +135,7 @@ static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
 {
     const struct aws_service *service = it->service;
     const struct tt_batch *batch = y->s->batch;
-    const char *by_wish = p->unproven ? NULL : nobody_by_wish(y, it, p);
+    const char *by_wish = p->unproven ? NULL : nobody_by_wish(p);
     if (by_wish != NULL || p->n_targets > 0) {
         return by_wish;
     }
@@ -291,6 +277,16 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
+/* When AWS shows what was changed of it before this sync: by this process, or by the one before.
+ * What that one did to a Service that needs nothing now was right. */
+static int64_t settled_at_ms(const struct aws_sync *y, const struct aws_item *it)
+{
+    bool wrote = aws_memory_wrote_ms(y->p->memory, it->service->in->uid) != it->wrote_ms;
+    int64_t own_ms = it->wrote_ms > 0 ? it->wrote_ms + AWS_SETTLES_MS : 0;
+    int64_t young_ms = wrote ? y->scope->young_until_ms : 0;
+    return own_ms > young_ms ? own_ms : young_ms;
+}
+
 /* Ours has gone.  The status continues naming the other one; the next look lets go
  * of the Service. */
 static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
@@ -332,8 +328,8 @@ static void status(struct lb_sync *s, struct lb_item *item)
     tell_refused(y, it);
     aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
     int64_t again = look_again_ms(y, it);
-    int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
-    if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
+    int64_t settled_ms = settled_at_ms(y, it);
+    if (again == 0 && settled_ms > y->scope->started_ms) {
         again = settled_ms - y->scope->started_ms; /* it may not have seen what is to go */
     }
     if (again > 0 && TT_HAS(host, result_again)) {
@@ -366,6 +362,12 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
+/* Without target-node-labels each node that takes part is a target, whatever its labels are. */
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    return aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+}
+
 static const struct lb_stage stages[] = {
     {"balancer", NULL, aws_observe, plan},
 };
@@ -375,6 +377,7 @@ const struct lb_flow aws_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .own = own,
     .serves = serves,
     .status = status,
     .failed = failed,
@@ -394,6 +397,7 @@ int32_t aws_reconcile(void *provider, const struct tt_call *call, const struct t
 {
     struct aws_scope x;
     aws_scope_begin(&x, provider, call);
+    x.young_until_ms = aws_memory_began_ms(x.p->memory, x.started_ms) + AWS_SETTLES_MS;
     const struct lb_driver_config cfg = driver_config(&x);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
     aws_scope_end(&x);

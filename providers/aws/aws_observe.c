@@ -9,6 +9,7 @@
  * Rules in node groups are shared by all Services: a look that may be followed by a change of rules
  * takes note of what others change (aws_stakes.h, 7.5). */
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
 
@@ -93,6 +94,26 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
                   "AWS does not list yet what was just created for load balancer %s",
                   it->service->lb_name);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
+/* A process that has just begun does not know what the one before made a moment ago: a Service that
+ * goes waits until AWS shows that.  Asks nothing.  A Service whose balancer this process has made
+ * had nothing that it does not know; one without our finalizer has nothing, or it is one that
+ * `trimtab orphans --delete` stands in for. */
+static int check_young(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    const struct tt_service *in = it->service->in;
+    int64_t left_ms = y->scope->young_until_ms - y->scope->started_ms;
+    if (it->want || left_ms <= 0 || !svc_has_finalizer(in, LB_CLEANUP_FINALIZER) ||
+        aws_memory_balancer_made_ms(y->p->memory, in->uid) > 0) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_IN_PROGRESS,
+                  "AWS may not list yet what was created for load balancer %s before this process "
+                  "began",
+                  it->service->lb_name);
+    err->retry_after_ms = left_ms;
     return err->code;
 }
 
@@ -259,7 +280,8 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     y->scope->has_idle_instances = false;
     y->scope->lacks_rights = false;
     y->scope->n_refused = 0;
-    int rc = guard(y, it, err);
+    int rc = check_young(y, it, err);
+    rc = rc == ERR_OK ? guard(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_balancers(y, it, err) : rc;
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;

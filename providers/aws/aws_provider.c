@@ -13,6 +13,8 @@
 #include "providers/aws/api/aws_metrics.h"
 #include "providers/aws/aws_config_check.h"
 #include "providers/aws/cloud/aws_memory.h"
+#include "providers/aws/model/aws_rules.h"
+#include "providers/aws/model/aws_service.h"
 
 #include <stdlib.h>
 
@@ -113,6 +115,24 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
     return aws_provider_open(args, NULL, ret_provider, result);
 }
 
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Services with target-node-labels depend on the labels of nodes (own() of aws_flow.c). */
+static uint64_t node_digest(void *provider, const struct tt_node *node)
+{
+    (void)provider;
+    return aws_node_labels_digest(node);
+}
+
+static uint64_t nodes_digest(void *provider, const struct tt_service *service,
+                             const struct tt_node *const *nodes, uint32_t n_nodes)
+{
+    (void)provider;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct aws_tags labels = aws_node_labels_of(a, service);
+    return labels.n == 0 ? 0 : aws_nodes_digest(&labels, nodes, n_nodes);
+}
+
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
 static const char *const event_reasons[] = {
@@ -150,4 +170,6 @@ const struct tt_provider tt_aws_provider = {
     .call_deadline_ms = (int64_t)30 * 60 * 1000,
     .validate = aws_validate,
     .check_config = aws_config_check,
+    .node_digest = node_digest,
+    .nodes_digest = nodes_digest,
 };

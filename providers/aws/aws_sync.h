@@ -30,6 +30,9 @@ struct aws_scope {
     size_t adding, taking;
     int64_t started_ms; /* what was read from then on is this sync's own */
     uint64_t mark;      /* the same moment, finer than the clock */
+    /* until then AWS may show what was before a change that another process made; planning:
+     * in the past */
+    int64_t young_until_ms;
     /* Results of the execution of the plan. */
     struct arena *a;         /* life of the call */
     const char *uid;         /* of the Service */

@@ -16,6 +16,7 @@
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_idle_rules.h"
 #include "providers/azure/model/azure_name_rules.h"
 
 #include "common/base/map.h"
@@ -48,6 +49,22 @@ static void tell(struct azure_sync *y, const struct azure_item *it,
     }
 }
 
+/* Annotations without effect, and in the sync of an edit settings that stay all the same. */
+static void tell_idle(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    const struct tt_service *before = it->item->in->previous;
+    struct azure_finding found[LB_FINDINGS_MAX];
+    size_t n = azure_idle_findings(a, &y->p->naming, it->service, found, ARRAY_LEN(found));
+    tell(y, it, found, n);
+    if (before != NULL) {
+        n = azure_kept_findings(a, &y->p->naming, it->service,
+                                azure_service_read(a, &y->p->naming, before), found,
+                                ARRAY_LEN(found));
+        tell(y, it, found, n);
+    }
+}
+
 /* An invalid Service is reported, and refused before anything is read for it.  A deleted one is
  * cleaned up regardless of its settings. */
 static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_item *item)
@@ -63,6 +80,7 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
     const struct azure_access *access = azure_access_read(a, it->service);
     tell(y, it, it->service->findings, it->service->n_findings);
     tell(y, it, access->findings, access->n_findings);
+    tell_idle(y, it);
     lb_findings_unknown(y->s, item, azure_annotation_keys(a));
     if (azure_item_is_unproven(it)) {
         return; /* nothing of what it says is carried out, so nothing of it is in the way */
@@ -79,6 +97,8 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
                                  y->p->repair_adopted || lb_was_made(item->in),
                                  &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK ||
+        (item->in->verb == TT_VERB_ENSURE &&
+         azure_refused_tags_check(y, access, &item->err) != ERR_OK) ||
         azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */
     }
@@ -147,6 +167,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     (void)map_remove(y->p->redirected, item->key);
+    if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
+        (void)map_remove(y->p->unlooked, item->key);
+    }
     if (!it->want) {
         if (azure_sync_namesake(y, it->service) == NULL) {
             (void)map_remove(y->p->assigned, item->key);
@@ -225,6 +248,12 @@ static const struct lb_stage stages[] = {
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    (void)s, (void)item;
+    return TT_OWN_NODES; /* labels and addresses of nodes decide on pools and balancers */
+}
+
 const struct lb_flow azure_flow = {
     .name = "azure",
     .facts = facts,
@@ -233,6 +262,7 @@ const struct lb_flow azure_flow = {
     .retreat = &azure_retreat,
     .retreats = azure_retreats,
     .forgets = true,
+    .own = own,
     .window = 64, /* public IPs of a batch: each takes seconds, and ten a second may begin */
     .serves = serves,
     .status = status,

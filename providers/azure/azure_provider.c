@@ -16,6 +16,7 @@
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_state.h"
 #include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/members/azure_members_rules.h"
 #include "providers/azure/model/azure_service.h"
 
 #include <stdlib.h>
@@ -31,6 +32,8 @@ static void close_provider(void *provider)
     }
     map_free(p->assigned);
     map_free(p->redirected);
+    map_free(p->unlooked);
+    map_free(p->refused_tags);
     map_free(p->machines);
     map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);
@@ -202,6 +205,13 @@ static int64_t endpoints_delay_ms(void *provider, const struct tt_service *servi
                     : -1;
 }
 
+/* The same for all Services: their pools have the same candidates. */
+static uint64_t node_digest(void *provider, const struct tt_node *node)
+{
+    const struct azure_provider *p = provider;
+    return azure_node_digest(&p->config, node);
+}
+
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
 static const char *const event_reasons[] = {
@@ -265,4 +275,5 @@ const struct tt_provider tt_azure_provider = {
     .validate = azure_validate,
     .check_config = azure_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,
+    .node_digest = node_digest,
 };

@@ -17,7 +17,10 @@
 
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
+
+#define LOOKS 5 /* at links of all groups, a minute apart, that Azure does not show */
 
 /* ---- what must be known ---------------------------------------------------------------------- */
 
@@ -26,12 +29,16 @@ static const char *links_scope(struct azure_sync *y, const struct azure_service 
     return azure_arm_collection(y->s->a, &y->p->arm, AZURE_PLSS, s->pls_group);
 }
 
-/* Where the Service's link may lie: in the group that is asked for, in the one before an edit, and,
- * when a frontend goes, in the cluster's. */
+/* Another process may have made the Service's link in a group that no annotation names any more.
+ * Without the right to read those of all groups: in the one that is asked for, in the one before an
+ * edit, and, when a frontend goes, in the cluster's. */
 static void need_links(struct azure_sync *y, const struct azure_item *it, bool goes)
 {
     const struct azure_naming *naming = &y->p->naming;
     const struct tt_service *before = it->item->in->previous;
+    if (azure_need_all_links(y)) {
+        return;
+    }
     azure_need(y, AZURE_PLSS, links_scope(y, it->service));
     if (before != NULL) {
         azure_need(y, AZURE_PLSS, links_scope(y, azure_service_read(y->s->a, naming, before)));
@@ -43,12 +50,20 @@ static void need_links(struct azure_sync *y, const struct azure_item *it, bool g
     }
 }
 
+static bool is_unlooked(const struct azure_sync *y, const struct azure_item *it)
+{
+    return y->p->unlooked != NULL && map_has(y->p->unlooked, it->item->key);
+}
+
 /* The create annotation was there when this process looked last: upstream leaves the link then, we
  * take it away.  A new process cannot know, and looks once at what trimtab has made: what upstream
  * left of others may be in use. */
-static bool asked_before(const struct azure_item *it)
+static bool asked_before(const struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_service *before = it->item->in->previous;
+    if (is_unlooked(y, it)) {
+        return true;
+    }
     return before != NULL ? azure_annotation(before, "azure-pls-create") != NULL
                           : lb_was_made(it->item->in) &&
                                 (it->service->internal || it->service->disable_floating_ip);
@@ -132,24 +147,50 @@ int azure_observe_unlink(struct lb_sync *s, struct err *err)
             more = more || v.found;
         }
     }
-    return rc == ERR_OK && more ? azure_see(y, err) : rc;
+    rc = rc == ERR_OK && more ? azure_see(y, err) : rc;
+    if (rc != ERR_OK || !more || azure_seen_all_links(y)) {
+        return rc;
+    }
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct visit v = {.y = y, .item = &y->items[i], .each = need_list};
+        if (azure_item_is_carried_out(v.item)) {
+            visit_leaving(&v);
+        }
+    }
+    return azure_see(y, err);
 }
 
-static bool has_link(const struct azure_item *it)
+static bool has_link(const struct azure_sync *y, const struct azure_item *it)
 {
     return azure_item_is_carried_out(it) && it->want && it->target != NULL &&
-           (it->service->pls_create || asked_before(it));
+           (it->service->pls_create || asked_before(y, it));
+}
+
+/* Services of which this process does not know yet whether another one has left a link: while the
+ * list of all groups is refused, they look again, some times. */
+static void note_unlooked(struct azure_sync *y, struct azure_item *it)
+{
+    bool seen = azure_seen_all_links(y);
+    bool open = it->item->in->previous == NULL || is_unlooked(y, it);
+    it->saw_links = seen || it->service->pls_create;
+    if (!it->saw_links && open && !y->s->planning) {
+        y->p->unlooked = y->p->unlooked != NULL ? y->p->unlooked : map_new(NULL);
+        map_set(y->p->unlooked, it->item->key, NULL);
+        it->looks_again = it->looks_again || y->p->links_refused < LOOKS;
+    }
 }
 
 int azure_observe_links(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
+    bool some = false;
     azure_need_nothing(y);
     for (size_t i = 0; i < s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        if (!has_link(it)) {
+        if (!has_link(y, it)) {
             continue;
         }
+        some = true;
         azure_need_balancers(y);
         need_links(y, it, false);
         if (it->service->pls_create) {
@@ -157,7 +198,17 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
             azure_need(y, AZURE_SUBNETS, azure_subnet_id(s->a, &y->p->naming, subnet));
         }
     }
-    return azure_see(y, err);
+    int rc = azure_see(y, err);
+    if (rc != ERR_OK || !some) {
+        return rc;
+    }
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (has_link(y, &y->items[i])) {
+            note_unlooked(y, &y->items[i]);
+            need_links(y, &y->items[i], false);
+        }
+    }
+    return azure_seen_all_links(y) ? ERR_OK : azure_see(y, err);
 }
 
 /* ---- taking away ----------------------------------------------------------------------------- */
@@ -376,14 +427,13 @@ static int check_name_is_free(const struct linking *l, const struct azure_item *
 {
     struct azure_sync *y = l->y;
     const char *name = azure_doc_name(doc);
-    struct json_object *o;
-    AZURE_EACH (o, azure_seen_list(y, AZURE_PLSS, links_scope(y, it->service))) {
-        int rc =
-            !azure_eq(azure_doc_name(o), name)
-                ? ERR_OK
-                : azure_taken_check_link(y->s->a, &y->p->naming, o, name, it->service->key, err);
-        if (rc != ERR_OK) {
-            return rc;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        struct json_object *o;
+        AZURE_EACH (o, y->seen[i].kind == AZURE_PLSS ? y->seen[i].array : NULL) {
+            if (azure_id_eq(azure_doc_id(o), id)) {
+                return azure_taken_check_link(y->s->a, &y->p->naming, o, name, it->service->key,
+                                              err);
+            }
         }
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -394,6 +444,20 @@ static int check_name_is_free(const struct linking *l, const struct azure_item *
         }
     }
     return ERR_OK;
+}
+
+/* A link cannot move, and making it anew would end its consumers' connections. */
+static void tell_group(struct azure_sync *y, const struct azure_item *it, struct json_object *link)
+{
+    const char *group = link != NULL ? azure_id_group(y->s->a, azure_doc_id(link)) : NULL;
+    if (group != NULL && !azure_eq(group, it->service->pls_group)) {
+        lb_finding(y->s, it->item, LB_FINDING_IGNORED,
+                   AZURE_ANNOTATION_PREFIX "azure-pls-resource-group",
+                   "private link service %s exists in resource group %s and cannot move to %s: "
+                   "take " AZURE_ANNOTATION_PREFIX "azure-pls-create away for a while to make it "
+                   "anew, which ends its connections",
+                   azure_doc_name(link), group, it->service->pls_group);
+    }
 }
 
 static int link_frontend(struct linking *l, struct azure_item *it, struct json_object *frontend,
@@ -414,6 +478,7 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
         .existing = planned != NULL ? planned : was,
     };
     int rc = azure_pls_plan(a, &ask, &doc, err);
+    tell_group(y, it, was);
     if (rc != ERR_OK || doc == NULL) {
         return rc;
     }
@@ -504,12 +569,12 @@ int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
     for (size_t i = 0; i < s->n_items; i++) {
-        n_items += has_link(&y->items[i]);
+        n_items += has_link(y, &y->items[i]);
     }
     l.links = ARENA_ARRAY(s->a, struct planned_link, most * n_items + 1);
     l.doomed = list_new(y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
-        if (has_link(&y->items[i])) {
+        if (has_link(y, &y->items[i])) {
             plan_item(&l, &y->items[i]);
         }
     }

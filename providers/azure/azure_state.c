@@ -53,6 +53,16 @@ static void add_to_scope(struct azure_provider *p, enum azure_kind k, const char
     (void)json_object_array_add(list, json_object_get(resource));
 }
 
+/* The list of the whole subscription; NULL: the ID is of no group. */
+static const char *everywhere(struct arena *a, const char *id, size_t n)
+{
+    const char *group = strcasestr(id, "/resourceGroups/");
+    const char *type = group == NULL ? NULL : strcasestr(group, "/providers/");
+    return type == NULL ? NULL
+                        : arena_printf(a, "%.*s%.*s", (int)(group - id), id,
+                                       (int)(n - (size_t)(type - id)), type);
+}
+
 bool azure_state_add(struct azure_provider *p, const char *id, struct json_object *resource)
 {
     enum azure_kind k;
@@ -62,6 +72,9 @@ bool azure_state_add(struct azure_provider *p, const char *id, struct json_objec
     }
     add_to_scope(p, k, arena_strndup(p->a, id, (size_t)(name - id)), resource);
     add_to_scope(p, k, id, resource);
+    if (k == AZURE_PLSS) {
+        add_to_scope(p, k, everywhere(p->a, id, (size_t)(name - id)), resource);
+    }
     return true;
 }
 

@@ -56,16 +56,28 @@ void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)
     }
 }
 
-bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b)
+static bool forget_if_missed(struct lb_sync *s, const struct gce_slot *slot)
 {
-    const struct gce_provider *p = gce_provider_of(s);
-    const struct gce_slot *subnet = subnetwork_slot(b);
-    if (p->cloud.offline || !b->slots.from_snapshot || subnet == NULL ||
-        subnet->known != GCE_ABSENT) {
+    if (slot == NULL || slot->known != GCE_ABSENT) {
         return false;
     }
-    gce_snapshot_forget(p->cloud.snapshot, GCE_KEY(GCE_SUBNETWORKS, subnet->name));
+    gce_snapshot_forget(gce_cloud_of(s)->snapshot, GCE_KEY(slot->c, slot->name));
     return true;
+}
+
+/* The owner may have made it since. */
+bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
+    if (gce_cloud_of(s)->offline || !b->slots.from_snapshot) {
+        return false;
+    }
+    bool any = forget_if_missed(s, subnetwork_slot(b));
+    for (size_t i = 0; i < names.n; i++) {
+        any = forget_if_missed(s, gce_slots_find(&b->slots, GCE_ADDRESSES, NULL, names.items[i])) ||
+              any;
+    }
+    return any;
 }
 
 void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)

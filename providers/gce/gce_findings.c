@@ -83,6 +83,7 @@ const struct lb_annotation_keys gce_annotation_keys = {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *const booleans[] = {"true", "false", NULL};
+static const char *const tiers[] = {"Premium", "Standard", NULL};
 static const char *const enabled[] = {"enabled", "disabled", NULL};
 static const char *const weighted[] = {"pods-per-node", NULL};
 
@@ -103,7 +104,7 @@ struct row {
 
 static const struct row rows[] = {
     {GCE_ANN_RBS, EVERY & ~INTERNAL & ~NEGS_ONLY, enabled, "asks for nothing", NEEDS_NOTHING},
-    {GCE_ANN_TIER, POOL | NETLB, NULL, NULL, NEEDS_NOTHING},
+    {GCE_ANN_TIER, POOL | NETLB, tiers, "counts as absent", NEEDS_NOTHING},
     {GCE_ANN_GLOBAL_ACCESS, INTERNAL, booleans, "counts as false", NEEDS_NOTHING},
     {GCE_ANN_SUBNET, INTERNAL, NULL, NULL, NEEDS_NOTHING},
     {GCE_ANN_SUBNET_NEW, L4, NULL, NULL, NEEDS_NOTHING},
@@ -111,7 +112,7 @@ static const struct row rows[] = {
     {GCE_ANN_SHARE, BIT(GCE_KIND_ILB_GROUPS), booleans, "counts as false", NEEDS_NOTHING},
     {GCE_ANN_SHARE_OLD, BIT(GCE_KIND_ILB_GROUPS), booleans, "counts as false", NEEDS_NOTHING},
     {GCE_ANN_WEIGHTED, L4, weighted, "asks for nothing", NEEDS_WEIGHTED},
-    {GCE_ANN_STRONG_AFFINITY, L4, enabled, "asks for nothing", NEEDS_NOTHING},
+    {GCE_ANN_STRONG_AFFINITY, NETLB, enabled, "asks for nothing", NEEDS_NOTHING},
     {GCE_ANN_L4LB_CONFIG, L4, NULL, NULL, NEEDS_LOGGING},
     {GCE_ANN_IP_COLLECTION, NETLB | INTERNAL, NULL, NULL,
      NEEDS_BYO}, /* internal: by what is desired */

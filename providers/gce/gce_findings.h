@@ -16,6 +16,14 @@ extern const struct lb_annotation_keys gce_annotation_keys;
 /* Adds what the Service asks for in vain as this kind, with these flags. */
 void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
                   const struct gce_options *o);
+struct gce_bs_item;
+/* The same by what the Service says beside, and of annotations that an edit took away and whose
+ * effect stays.  (gce_idle.c) */
+void gce_idle_findings(struct lb_sync *s, const struct lb_item *item, const struct gce_decision *d,
+                       const struct gce_options *o);
+/* Names of reserved addresses that the load balancer does not get; after it was looked at.
+ * (gce_idle.c) */
+void gce_idle_addresses(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
 /* The same by what is desired of a backend service. */
 void gce_findings_desired(struct lb_sync *s, struct lb_item *item);
 /* Says why no client is served by the load balancer that is planned, where no health check of

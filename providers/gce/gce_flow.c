@@ -171,18 +171,22 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
 static void guard(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_decision *d = &gce_item_of(item)->decision;
-    if (s->planning || (!d->guard_migration && !d->guard_race)) {
-        return;
-    }
-    gce_flow_event_once(
-        s, item, TT_EVENT_WARNING, d->guard_race ? GCE_EVENT_RACE : GCE_EVENT_NO_MIGRATION,
+    const char *reason = d->guard_race ? GCE_EVENT_RACE : GCE_EVENT_NO_MIGRATION;
+    const char *says =
         d->guard_race
             ? "Target pool and backend service were both made for this Service; the backend "
-              "service is "
-              "taken away, and so is the annotation " GCE_ANN_RBS "."
+              "service is taken away, and so is the annotation " GCE_ANN_RBS "."
             : "A load balancer with a target pool cannot become one with a backend service; "
               "the annotation " GCE_ANN_RBS " is taken away. Make the Service anew to change "
-              "its kind.");
+              "its kind.";
+    if (!d->guard_migration && !d->guard_race) {
+        return;
+    }
+    if (s->planning) {
+        lb_finding(s, item, reason, GCE_ANN_RBS, "%s", says);
+        return;
+    }
+    gce_flow_event_once(s, item, TT_EVENT_WARNING, reason, says);
     s->host->result_annotation(item->in->result, GCE_ANN_RBS, NULL);
     s->host->metric_add(s->host->ctx, "l4_netlb_legacy_to_rbs_migration_prevented_count",
                         &(struct tt_kv){"type", d->guard_race ? "race" : "migration"}, 1, 1);
@@ -240,11 +244,13 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
         g->bs.in.verb = item->in->verb;
         rc = gce_bs_flow_facts(s, item, &g->bs, g->decision.kind, err);
         g->bs.in.holds_former = g->former != 0;
+        g->bs.in.hold_was_refused = gce_flow_hold_was_refused(s, item);
         return rc;
     }
     g->tp.in.verb = item->in->verb;
     rc = gce_tp_flow_facts(s, item, err);
     g->tp.in.holds_former = g->former != 0;
+    g->tp.in.hold_was_refused = gce_flow_hold_was_refused(s, item);
     return rc;
 }
 
@@ -280,6 +286,11 @@ static bool balancer_needed(const struct lb_sync *s)
 static int balancer_observe(struct lb_sync *s, struct err *err)
 {
     bool fresh = true;
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (gce_flow_is_built(&s->items[i])) {
+            fresh = gce_flow_way_observe(s, &s->items[i]) && fresh;
+        }
+    }
     int rc = gce_flow_groups_are_put_off(s) ? gce_flow_groups_observe(s, err) : ERR_OK;
     if (rc != ERR_OK) {
         return rc;
@@ -334,9 +345,12 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         if (!gce_flow_is_built(item)) {
             continue;
         }
-        gce_findings(s, item, gce_item_of(item)->decision.kind, &gce_provider_of(s)->options);
+        const struct gce_decision *d = &gce_item_of(item)->decision;
+        gce_findings(s, item, d->kind, &gce_provider_of(s)->options);
+        gce_idle_findings(s, item, d, &gce_provider_of(s)->options);
         size_t from = plan->n_ops;
-        size_t n_room = gce_flow_room_plan(s, plan, item);
+        gce_flow_way_plan(s, plan, item);
+        size_t end = plan->n_ops;
         if (item->err.code != ERR_OK) {
             continue;
         }
@@ -345,7 +359,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         } else {
             gce_tp_flow_plan(s, plan, item);
         }
-        gce_flow_room_first(plan, from, n_room);
+        gce_flow_way_first(plan, from, end);
         gce_findings_desired(s, item);
         gce_findings_nobody(s, item);
     }
@@ -432,6 +446,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
             gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
         }
     }
+    gce_flow_note_hold(s, op, outcome);
     gce_op_wrote(&p->cloud, op, outcome, err);
     gce_neg_wrote(p->cloud.negs, op, outcome, err);
     gce_groups_wrote(p->groups, op, outcome, err);

@@ -2,11 +2,13 @@
 /* gce_flow.h: one Service on its way through Google's flow, whatever kind of balancer it gets.
  *
  *     facts   which kind is it (gce_decide.h), what did it have before
- *     stage 1 "former load balancer": what it had as another kind, or all of it (DELETE), goes
+ *     stage 1 "former load balancer": what it had as another kind and asks for no more, or all of
+ *             it (DELETE), goes
  *     stage 2 "way for another Service": its rule, where two Services exchange theirs
  *     stage 3 "instance groups": the cluster's shared groups hold the nodes
- *     stage 4 "load balancer": the kind's own observe and plan
- *     stage 5 "outlived load balancer": what it had as another kind that can stand beside it, goes
+ *     stage 4 "load balancer": the kind's own observe and plan; in its middle goes what it had as
+ *             another kind and is in the way
+ *     stage 5 "outlived load balancer": what else it had as another kind goes
  *     status  address, annotations, events, finalizers
  *
  * Private to gce_flow*.c, gce_target_pool_flow.c and gce_bs_*.c. */
@@ -51,7 +53,7 @@ struct gce_bs_item {
 struct gce_item {
     struct gce_tp_item tp; /* first: what gce_target_pool_*.c see of lb_item.data */
     struct gce_decision decision;
-    /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
+    /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go */
     unsigned former;
     struct gce_bs_item bs;
     struct gce_bs_item *was; /* of the former kinds; NULL: it was not asked for */
@@ -61,14 +63,18 @@ struct gce_item {
     const struct gce_op *failed_op;
     int failed_code;
     bool made_neg; /* a NEG was made for it */
-    /* Things that the plan of the former kinds takes away: who only plans the new balancer must not
-     * take it for standing. */
+    /* Things that the plan of the former kinds takes away: the new balancer is planned as if they
+     * were not there. */
     struct gce_gone {
         enum gce_collection c;
         const char *name;
     } *gone;
     size_t n_gone;
-    struct gce_slots way; /* of the stage in which it may give way to another Service */
+    bool gives_way; /* `gone` is in the way of the new balancer, in this turn of its stage */
+    /* operations by which that goes, not sealed; of the turn; NULL: the kinds do not change, or can
+     * stand together */
+    struct lb_plan *way;
+    struct gce_slots rival; /* of the stage in which it may give way to another Service */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
@@ -84,8 +90,8 @@ void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb
  * next one can come.  `body` is given away. */
 const struct lb_undo *gce_flow_ask(const struct lb_sync *s, enum gce_collection c, const char *name,
                                    struct json_object *body);
-/* Takes what an earlier stage takes away for gone, in the slots of an ENSURE that is only
- * planned. */
+/* Takes for gone, in the slots, what is in the way of the new balancer, and, where the sync is only
+ * planned, what an earlier stage takes away. */
 void gce_flow_see_gone(const struct lb_sync *s, const struct lb_item *item,
                        struct gce_slots *slots);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
@@ -115,12 +121,18 @@ int gce_flow_former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
 bool gce_flow_outlived_needed(const struct lb_sync *s);
 int gce_flow_outlived_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
-/* In the stage of the new load balancer: looks at what the Service has as another kind, once the
- * cloud has refused something for a limit; plans that it goes, and returns the number of
- * operations; lets those from `from + n_room` on wait for them. */
+/* gce_flow_way.c.  Does what it has as another kind share names with the kind that it gets? */
+bool gce_flow_gives_way(const struct lb_item *item);
+/* In the stage of the new load balancer, before that is looked at.  Way: what of the former one
+ * goes for it; false: that was not read in this sync.  Room: the rest of the former one, once the
+ * cloud has refused something for a limit. */
+bool gce_flow_way_observe(struct lb_sync *s, struct lb_item *item) _warn_unused_;
 void gce_flow_room_observe(struct lb_sync *s, struct lb_item *item);
-size_t gce_flow_room_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
-void gce_flow_room_first(struct lb_plan *plan, size_t from, size_t n_room);
+/* Before the new one is planned: gives its planner the operations by which goes what is in the way;
+ * where there is no room for both, appends them, and those on the rest, to the plan. */
+void gce_flow_way_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
+/* Operations from index `end` on wait for those from `from` on before them. */
+void gce_flow_way_first(struct lb_plan *plan, size_t from, size_t end);
 /* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
  * what to wait for. */
 bool gce_flow_deletes_pool(const struct lb_item *item);
@@ -136,6 +148,11 @@ void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
 /* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
+
+/* The end of an operation: remembers for its owners whether the cloud refuses to reserve an
+ * address; and whether it did so in the last try (docs/adr/0074). */
+void gce_flow_note_hold(struct lb_sync *s, const struct lb_op *op, unsigned outcome);
+bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item);
 
 /* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
 void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_flow_gone.c: remembers what an earlier stage of a sync takes away (gce_flow.h).
+/* gce_flow_gone.c: remembers what a sync takes away before what follows is there (gce_flow.h).
  *
- * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change
- * of what the sync will make again.  Here, too, is how the cloud is asked before something goes. */
+ * What goes in the way of another kind stands while that is planned, and a plan that is only shown
+ * takes nothing away at all: what follows would find it, and plan a change of what the sync will
+ * make again.  Here, too, is how the cloud is asked before something goes. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/ops/gce_ops.h"
@@ -46,7 +47,7 @@ static bool is_gone(const struct lb_sync *s, const struct lb_item *item, enum gc
                     const char *name)
 {
     const struct gce_item *g = gce_item_of(item);
-    for (size_t i = 0; s->planning && i < g->n_gone; i++) {
+    for (size_t i = 0; (s->planning || g->gives_way) && i < g->n_gone; i++) {
         if (g->gone[i].c == c && str_eq(g->gone[i].name, name)) {
             return true;
         }

@@ -3,8 +3,10 @@
  * is of (gce_flow.h). */
 #include "providers/gce/gce_flow.h"
 
+#include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/ops/gce_ops.h"
 
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message)
@@ -14,6 +16,34 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
     if (!s->planning && gce_told_is_news(p->cloud.told, about, message)) {
         p->cloud.host->event(p->cloud.host->ctx, item->in->service, type, reason, message);
     }
+}
+
+static const char *about_hold(struct arena *a, const char *key)
+{
+    return arena_printf(a, "reservation of %s", key);
+}
+
+void gce_flow_note_hold(struct lb_sync *s, const struct lb_op *op, unsigned outcome)
+{
+    struct gce_provider *p = gce_provider_of(s);
+    const struct gce_op *arg = op->arg;
+    const char *key;
+    if (arg->c != GCE_ADDRESSES || arg->verb != GCE_INSERT) {
+        return;
+    }
+    STR_SET_EACH (key, &op->owners) {
+        if (outcome == LB_FAILED) {
+            (void)gce_told_is_news(p->cloud.told, about_hold(s->a, key), "refused");
+        } else {
+            gce_told_forget(p->cloud.told, about_hold(s->a, key));
+        }
+    }
+}
+
+bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item)
+{
+    struct gce_provider *p = gce_provider_of(s);
+    return !str_is_empty(gce_told_text(p->cloud.told, s->a, about_hold(s->a, item->key)));
 }
 
 void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item)

@@ -157,7 +157,7 @@ int gce_give_way_observe(struct lb_sync *s, struct err *err)
         struct gce_item *g = gce_item_of(item);
         struct pair pair;
         if (comes_before(s, item, &pair)) {
-            item->err.code = look(s, g->bs.facts.kube_system_uid, &pair, &g->way, &item->err);
+            item->err.code = look(s, g->bs.facts.kube_system_uid, &pair, &g->rival, &item->err);
         }
     }
     return ERR_OK;
@@ -205,7 +205,7 @@ static void plan_item(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
     const struct gce_item *g = gce_item_of(item);
     struct gce_party self;
     struct gce_party rival;
-    if (!exchange(s, g->bs.facts.kube_system_uid, &g->way, pair, &self, &rival)) {
+    if (!exchange(s, g->bs.facts.kube_system_uid, &g->rival, pair, &self, &rival)) {
         return;
     }
     for (size_t i = 0; i < self.n_has; i++) {

@@ -116,6 +116,7 @@ void gce_findings_desired(struct lb_sync *s, struct lb_item *item)
         lb_finding(s, item, "ILBOptionsIgnored", NULL,
                    "Internal LoadBalancer options are not supported with Legacy Networks.");
     }
+    gce_idle_addresses(s, item, b);
     if (b->d.warn_collection) {
         lb_finding(s, item, "IPCollectionV6Error", GCE_ANN_IP_COLLECTION,
                    "IP collections are only for external load balancers; the "

@@ -167,10 +167,12 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
 
 /* ---- announcements --------------------------------------------------------------------------- */
 
-bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed)
+static struct local_announce_order order_of(const struct local_provider *p,
+                                            const struct local_announce_deed *deed)
 {
     const struct local_pool *pool = local_pool_of(p->config, &deed->addr);
-    const struct local_announce_order order = {
+
+    return (struct local_announce_order){
         .addr = deed->addr,
         .links = deed->links,
         .n_links = deed->n_links,
@@ -178,6 +180,22 @@ bool local_directing_announce(struct local_provider *p, const struct local_annou
         .probe = deed->probe,
         .owner = local_mirror_comment(p->mirror, &deed->addr),
     };
+}
+
+void local_directing_follow_links(struct local_provider *p, const struct local_vip_pair *v)
+{
+    const struct local_announce_deed deed = {
+        .addr = v->have.addr, .links = v->links, .n_links = v->n_links};
+    const struct local_announce_order order = order_of(p, &deed);
+
+    if (p->directing != NULL && v->other == NULL) { /* a sharer may ask for other links */
+        local_director_follow_links(p->directing, &order);
+    }
+}
+
+bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed)
+{
+    const struct local_announce_order order = order_of(p, deed);
 
     if (p->directing == NULL) {
         return false;

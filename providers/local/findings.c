@@ -140,6 +140,24 @@ static size_t count_targets(const struct local_wanted *w)
     return n;
 }
 
+/* More targets than slots: the Service is served by as many as there is room for. */
+static void find_over(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
+{
+    for (size_t i = 0; i < it->grant.n; i++) {
+        const struct local_wanted *w = &it->wanted[i];
+        for (size_t k = 0; k < w->n; k++) {
+            const struct local_target_set *t = &w->targets[k];
+            if (t->n_over > 0) {
+                lb_finding(s, item, "TargetsLeftOut", NULL,
+                           "nft mode has at most 256 targets per port; %zu more get no connections "
+                           "(an ipvs mode has no such limit)",
+                           t->n_over);
+                return;
+            }
+        }
+    }
+}
+
 /* One of its addresses serves; another one cannot, because no target has an address of its family.
  * Where none serves, that is said instead (lb_serves_nobody). */
 static void find_family(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
@@ -203,6 +221,7 @@ void local_find(struct lb_sync *s, const struct lb_item *item, const struct loca
     local_ipvs_findings(s, item, it);
     find_mtu(s, item, it);
     find_family(s, item, it);
+    find_over(s, item, it);
     if (((const struct local_sync *)s->data)->p->no_ctnetlink) {
         lb_finding(s, item, "DirectorNotReady", NULL, LOCAL_CT_NONE);
     }

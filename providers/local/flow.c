@@ -110,6 +110,10 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
                        "Services without a class are not served here (defaultClass: false)");
     }
+    it->as_stands = item->in->verb == TT_VERB_UPDATE && (item->in->flags & TT_ITEM_UNPROVEN) != 0;
+    if (it->as_stands) {
+        return grant(s, item, it, err);
+    }
     int rc = local_wish_read(s->life, p->config, it->service, &it->wish, err);
     it->has_wish = rc == ERR_OK;
     if (rc == ERR_OK && it->wish.ignore) {
@@ -178,6 +182,16 @@ const struct local_pool *local_pool_at(const struct lb_sync *s, const struct loc
                : local_pool_of(sync_of(s)->p->config, &it->grant.old[address - it->grant.n]);
 }
 
+static bool has_served(const struct local_item *it)
+{
+    bool some = it->grant.n_old > 0;
+
+    for (size_t i = 0; i < it->grant.n; i++) {
+        some = some || it->grant.have[i].in_status;
+    }
+    return some;
+}
+
 /* The desired state at one of its addresses. */
 static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                    const struct ip_addr *vip, const struct local_pool *pool,
@@ -196,6 +210,7 @@ static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_i
         .slices = item->in->slices,
         .n_slices = item->in->n_slices,
         .has_slices = item->in->has_slices != 0,
+        .served = has_served(it),
         .zone = p->config->director.zone,
         .have = it->have,
         .n_have = it->n_have,
@@ -203,6 +218,10 @@ static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_i
         .n_addrs = sync_of(s)->n_addrs,
         .weigher = local_health_weigher(s, item),
     };
+    if (it->as_stands) {
+        local_fronts_kept(s->a, &args, ret);
+        return ERR_OK;
+    }
     return local_fronts_desired(s->a, &args, ret, &failed->err);
 }
 
@@ -264,11 +283,13 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
 static int link_for(const struct lb_sync *s, const struct local_pool *pool,
                     const struct local_vip_pair *v, bool neighbours)
 {
-    if (local_leasing_shares(sync_of(s)->p, pool)) {
+    const struct local_provider *p = sync_of(s)->p;
+    bool shares = s->planning
+                      ? v->have.held && local_leasing_seems_shared(p->config, pool, &v->have)
+                      : local_leasing_shares(p, pool);
+
+    if (shares) {
         return local_leasing_link(&v->have.addr, v->links, v->n_links);
-    }
-    if (s->planning && v->have.held) {
-        return v->have.held_on; /* another process knows for how long it is held */
     }
     /* NDP answers for addresses of an interface only. */
     return neighbours && v->have.addr.len == 16 ? v->links[0]->index : 0;
@@ -455,6 +476,15 @@ static int check_forwarding(const struct lb_sync *s, const struct local_item *it
     return ERR_OK;
 }
 
+/* The machine must be able to serve it. */
+static int check_fits(struct lb_sync *s, const struct local_item *it, struct err *err)
+{
+    int rc = check_forwarding(s, it, err);
+
+    rc = rc != ERR_OK ? rc : local_ipvs_fits(s, it, err);
+    return rc != ERR_OK ? rc : check_taken(s, it, err);
+}
+
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct local_sync *y = sync_of(s);
@@ -471,16 +501,14 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         }
         bool goes = item->in->verb == TT_VERB_DELETE;
         it->n_wanted = 0;
-        if (!goes &&
-            (want(s, item, it) != ERR_OK || check_forwarding(s, it, &item->err) != ERR_OK ||
-             local_ipvs_fits(s, it, &item->err) != ERR_OK ||
-             check_taken(s, it, &item->err) != ERR_OK)) {
+        if (!goes && (want(s, item, it) != ERR_OK ||
+                      (!it->as_stands && check_fits(s, it, &item->err) != ERR_OK))) {
             local_ipam_take_back(y->p->ipam, item->key, &it->grant);
             continue;
         }
         fill_state(s, item, it, &states[n++]);
         describe(s, item, it, &states[n - 1], plan);
-        if (!goes) {
+        if (!goes && !it->as_stands) {
             local_find(s, item, it);
         }
         local_health_keep(s, item);
@@ -526,9 +554,13 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if (it->leaves) {
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
     }
+    if (it->as_stands) {
+        return; /* an update shows nothing, and the Service's ports may not be those that stand */
+    }
     local_ipam_serves(sync_of(s)->p->ipam, item->key, it->service, NULL);
     for (size_t i = 0; i < it->grant.n; i++) {
         ip_format(&it->grant.have[i].addr, text[i]);
+        local_directing_follow_links(sync_of(s)->p, &it->vips[i]);
         in[i] = (struct tt_ingress){
             .ip = text[i], .ip_mode = local_ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
     }

@@ -31,6 +31,12 @@ bool local_shared_by_config(const struct local_config *c, const struct local_poo
            !is_everywhere(pool);
 }
 
+bool local_leasing_seems_shared(const struct local_config *c, const struct local_pool *pool,
+                                const struct local_vip *have)
+{
+    return local_shared_by_config(c, pool) || (have->held_on == LOOPBACK && !is_everywhere(pool));
+}
+
 static int64_t turn_while_leading(struct local_leasing *l, int64_t now_ms)
 {
     const struct tt_host *host = l->p->host;

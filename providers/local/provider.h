@@ -114,6 +114,8 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
 struct local_item;
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed);
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr);
+/* An address that is announced is announced where the Service and the pool say now. */
+void local_directing_follow_links(struct local_provider *p, const struct local_vip_pair *v);
 /* It was away for a moment: where it was announced before it is announced anew. */
 void local_directing_again(struct local_provider *p, const struct ip_addr *addr);
 /* Event about the announcement of an address. */
@@ -197,6 +199,10 @@ void local_leasing_free(struct local_leasing *l);
 bool local_leasing_shares(const struct local_provider *p, const struct local_pool *pool);
 /* The same by the configuration alone, in a process that only plans. */
 bool local_shared_by_config(const struct local_config *c, const struct local_pool *pool);
+/* … or because another process holds this address for a time only: without that it would not stand
+ * on the loopback link. */
+bool local_leasing_seems_shared(const struct local_config *c, const struct local_pool *pool,
+                                const struct local_vip *have);
 /* The link on which such an address is held. */
 int local_leasing_link(const struct ip_addr *addr, const struct local_link *const *links, size_t n);
 void local_leasing_offer(struct local_provider *p, const struct ip_addr *addr, int link);
@@ -217,6 +223,8 @@ struct local_item {
     const struct tt_service *service;
     struct local_wish wish;
     bool has_wish;
+    /* TT_ITEM_UNPROVEN: nothing of the Service is carried out, targets come and go */
+    bool as_stands;
     bool leaves; /* it was served, and is to be left alone: what the kernel has of it goes */
     struct local_grant grant;
     /* from observe: */

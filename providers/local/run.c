@@ -229,9 +229,10 @@ static void settle_hold(struct lb_op_run *run, int rc, const struct err *err)
 
     if (rc == ERR_OK) {
         local_mirror_hold(p->mirror, &d->addr, d->kind, d->link, d->del);
-        if (d->del && d->kind == LOCAL_ROUTE_HOLD) {
+        bool held = local_mirror_is_held(p->mirror, &d->addr);
+        if (d->del && d->kind == LOCAL_ROUTE_HOLD && !held) {
             local_directing_withdraw(p, &d->addr);
-        } else if (d->kind == LOCAL_ROUTE_HOLD) {
+        } else if (!d->del && d->kind == LOCAL_ROUTE_HOLD) {
             local_taken_free(p, &d->addr);
             local_directing_again(p, &d->addr);
         }

@@ -376,6 +376,28 @@ bool local_served_is_at(const struct served_kept *k, const struct ip_addr *addr)
     return false;
 }
 
+bool local_served_is_settled_of(const struct local_provider *p, const char *key)
+{
+    const struct served_kept *k = find(p, key);
+
+    return k != NULL && local_served_is_settled(k);
+}
+
+bool local_served_has_front(const struct local_provider *p, const char *key,
+                            const struct local_frontend_id *id)
+{
+    const struct served_kept *k = find(p, key);
+
+    for (size_t i = 0; k != NULL && i < k->n_fronts; i++) {
+        const struct kept_front *f = &fronts_of(k)[i];
+        if (f->port == id->port && f->protocol == id->protocol &&
+            ip_eq(&k->vips[f->vip].addr, &id->vip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct served *local_served_get(const struct local_provider *p, struct arena *a, const char *key)
 {
     struct served_kept *k = find(p, key);

@@ -33,6 +33,11 @@ struct served {
 
 bool local_served_has(const struct local_provider *p, const char *key);
 bool local_served_is_settled(const struct served_kept *k);
+/* Of the Service: something is kept, and it is settled; it is to have the frontend.  Neither
+ * opens what is kept. */
+bool local_served_is_settled_of(const struct local_provider *p, const char *key);
+bool local_served_has_front(const struct local_provider *p, const char *key,
+                            const struct local_frontend_id *id);
 /* It is to have the address. */
 bool local_served_is_at(const struct served_kept *k, const struct ip_addr *addr);
 struct served *local_served_open(struct arena *a, struct served_kept *k);

@@ -38,16 +38,6 @@ static void note_element(void *arg, const struct local_nft_element *e)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static bool wants_front(const struct served *v, const struct local_frontend_id *id)
-{
-    for (size_t i = 0; i < v->n; i++) {
-        if (local_frontend_cmp(&v->fronts[i].front.id, id) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The Service answers for ports of the address that no Service has: it is the first of those that
  * share it, and all of them are known and well. */
 static bool answers_for(const struct local_provider *p, struct arena *a, const struct served *v,
@@ -57,8 +47,7 @@ static bool answers_for(const struct local_provider *p, struct arena *a, const s
     size_t n = local_ipam_sharers(p->ipam, a, addr, &keys);
 
     for (size_t i = 0; i < n; i++) {
-        const struct served *other = local_served_get(p, a, keys[i]);
-        if (other == NULL || !other->settled) {
+        if (!local_served_is_settled_of(p, keys[i])) {
             return false;
         }
     }
@@ -72,8 +61,7 @@ static bool others_want(const struct local_provider *p, struct arena *a,
     size_t n = local_ipam_sharers(p->ipam, a, &id->vip, &keys);
 
     for (size_t i = 0; i < n; i++) {
-        const struct served *other = local_served_get(p, a, keys[i]);
-        if (other != NULL && wants_front(other, id)) {
+        if (local_served_has_front(p, keys[i], id)) {
             return true;
         }
     }
@@ -136,6 +124,7 @@ static struct local_vip_pair pair_of(const struct looking *l, const struct local
     if (v.have.held || leased) { /* what is shared the director's thread holds again (hold.c) */
         v.want.held = v.have.held;
         v.want.held_on = v.have.held_on;
+        v.have.twice = false; /* a sync knows which of the two is to stay */
     }
     v.want.exported = v.want.exported || v.have.exported;
     v.want.announced = v.have.announced;

@@ -143,8 +143,10 @@ static bool label_is_valid(const char *label)
     return ok && strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
+/* An IPv4 and an IPv6 address may share one: the name then has an A and an AAAA record (Azure's
+ * page "Create a public load balancer with IPv6" for the CLI gives both the same label). */
 struct label {
-    const char *label, *location, *self;
+    const char *label, *location, *self, *version;
     const char *holder;
 };
 
@@ -153,7 +155,9 @@ static bool find_label(struct arm_resource *res, void *arg)
     struct label *l = arg;
     const char *label = json_str(json_path(res->body, "properties.dnsSettings"), "domainNameLabel");
     if (!str_eq_nocase(res->id, l->self) && str_eq_nocase(label, l->label) &&
-        str_eq_nocase(json_str(res->body, "location"), l->location)) {
+        str_eq_nocase(json_str(res->body, "location"), l->location) &&
+        str_eq(json_str(json_member(res->body, "properties"), "publicIPAddressVersion"),
+               l->version)) {
         l->holder = res->id;
     }
     return !l->holder;
@@ -177,7 +181,12 @@ static bool check_dns(struct arm_request *q, struct json_object *body)
                           q->id);
     }
     const char *fqdn = arena_printf(q->a, "%s.%s.cloudapp.azure.com", label, location);
-    struct label l = {.label = label, .location = location, .self = q->id};
+    struct label l = {
+        .label = label,
+        .location = location,
+        .self = q->id,
+        .version = json_str(json_member(body, "properties"), "publicIPAddressVersion"),
+    };
     arm_each(q->arm, "Microsoft.Network/publicIPAddresses", find_label, &l);
     if (l.holder) {
         return arm_refuse(q, 400, "DnsRecordInUse",

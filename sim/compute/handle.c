@@ -253,6 +253,19 @@ static bool run_verb(struct request *q, struct json_object **ret)
     return ce_refuse(&q->refusal, q->a, 501, "notImplemented", "%s is not simulated", q->op->id);
 }
 
+/* A fault's failure of the operation, in place of the mutation.  Always false. */
+static bool fail_operation(struct request *q)
+{
+    struct json_object *body = q->call->fail;
+    const char *code = str_or(json_str(body, "code"), "INTERNAL_ERROR");
+    const char *message = str_or(json_str(body, "message"), "Internal error");
+
+    (void)ce_refuse(&q->refusal, q->a, (int)json_int(body, "httpErrorStatusCode", 503), code, "%s",
+                    message);
+    q->refusal.code = arena_strdup(q->a, code);
+    return false;
+}
+
 static void mutate(struct request *q)
 {
     struct operation *op = ce_operation_of_request_id(q);
@@ -260,7 +273,7 @@ static void mutate(struct request *q)
         answer(q, 200, ce_operation_json(op));
         return;
     }
-    bool ok = run_verb(q, NULL);
+    bool ok = q->call->fail ? fail_operation(q) : run_verb(q, NULL);
     if (!ok && !q->refusal.code) {
         answer_refusal(q);
         return;

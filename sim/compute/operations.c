@@ -128,6 +128,8 @@ static void add_error(struct json_object *body, const struct refusal *r)
     json_add_str(body, "httpErrorMessage",
                  r->status == 403   ? "FORBIDDEN"
                  : r->status == 409 ? "CONFLICT"
+                 : r->status == 503 ? "SERVICE UNAVAILABLE"
+                 : r->status >= 500 ? "INTERNAL SERVER ERROR"
                                     : "BAD REQUEST");
 }
 

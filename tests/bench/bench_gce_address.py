@@ -46,6 +46,16 @@ AFFINITY = (("change backend service",),)
 GLOBAL = (("change forwarding rule",),)
 TIER = (("create address", "change firewall", "delete forwarding rule", "create forwarding rule"),)  # what may be refused goes first
 PROTOCOL = (("(create address|change firewall)", "delete forwarding rule", "change backend service", "create forwarding rule"),)
+# Another kind that shares names: what can stand beside the former one is there before its rule goes.
+FLIP = (
+    (f"create {GROUP}", f"change {GROUP}", f"create {NEED}", "delete forwarding rule", "create forwarding rule"),
+    (f"create ({CHECK}|NEG)", f"create {NEED}", "delete forwarding rule", "create forwarding rule"),
+    (f"create {CHECK_WALL}", "delete forwarding rule", "create forwarding rule"),
+    ("create address", "change firewall", "delete forwarding rule", "create forwarding rule"),
+)
+AGAIN = ("delete forwarding rule", "delete backend service", "create backend service", "create forwarding rule")  # one name
+FLIP_SERVICE = ((f"create ({CHECK}|{CHECK_WALL})", *AGAIN), (f"create (NEG|{GROUP})", f"change (NEG|{GROUP})", *AGAIN),
+                ("create address", "change firewall", *AGAIN))
 # Until nothing is left.
 DELETE = (
     ("delete forwarding rule", f"delete {NEED}", f"delete {CHECK}", f"delete {CHECK_WALL}"),
@@ -64,6 +74,18 @@ EDITS = {
     "target pool": (("source ranges", RANGES, TWO_RANGES), ("session affinity", (POOL,), STICKY), ("network tier", TIER, STANDARD),
                     ("UDP", PORTS, UDP)),
     "internal, groups": INSIDE, "internal, NEGs": INSIDE, "external, groups": OUTSIDE, "external, NEGs": OUTSIDE,
+}
+TYPE, RBS_NOTE = NOTE + "load-balancer-type", "cloud.google.com/l4-rbs"
+
+
+def of_kind(internal, rbs=None):
+    return {"metadata": {"annotations": {TYPE: internal, RBS_NOTE: rbs}}}
+
+
+FLIPS = {
+    "target pool": (("to internal on groups", FLIP, of_kind("Internal")), ("back", FLIP, of_kind(None))),
+    "external, groups": (("to internal on NEGs", FLIP_SERVICE, of_kind("Internal")), ("back", FLIP_SERVICE, of_kind(None, "enabled"))),
+    "external, NEGs": (("to internal on NEGs", FLIP_SERVICE, of_kind("Internal")), ("back", FLIP_SERVICE, of_kind(None, "enabled"))),
 }
 # The first request that tidies up: what serves stood when it was sent.
 TIDIES = re.compile(r"\.(healthChecks|httpHealthChecks|regionHealthChecks|addresses)\.delete$")
@@ -118,6 +140,14 @@ def timed(rig, name, flow, act, apis=("gce",)):
             f"; today {serves / 1000:.1f} s; ratio {serves / 1000 / best:.2f}; whole sync {(end - begun) / 1000:.1f} s")
 
 
+def without_rule_s(rig):
+    """From the last request that deletes a forwarding rule until the last one that is made is there."""
+    def sent_ms(operation):
+        return max(line["ts"] - took_ms(line) for line in rig.messages("Cloud request") if line["operation"].endswith(operation))
+    made = [line for line in rig.messages("Done") if f"{line['operation']} {line['resource']}".startswith("create forwarding rule ")]
+    return (sent_ms("forwardingRules.insert") + took_ms(made[-1]) - sent_ms("forwardingRules.delete")) / 1000
+
+
 def figures_of(programs, kind, held=True):
     title, annotations, flags = kind
     create = (CREATE_HELD, None) if title == "target pool" else (CREATE, CREATE_HELD if held else None)
@@ -151,6 +181,10 @@ def figures_of(programs, kind, held=True):
         row("another port", "b", (PORTS, None), lambda: edit("b", {"ports": [{"port": 81, "protocol": "TCP"}]}))
         for what, chains, body in EDITS.get(title, ()):
             row(what, "b", (chains, None), lambda: rig.patch({"namespace": "default", "name": "b"}, body))
+            rig.until_quiet()
+        for what, chains, body in FLIPS.get(title, ()):
+            row(what, "b", (chains, None), lambda: rig.patch({"namespace": "default", "name": "b"}, body))
+            rows[-1] = (rows[-1][0], f"{rows[-1][1]}; no rule for {without_rule_s(rig):.1f} s")
             rig.until_quiet()
         row("delete", "b", (DELETE, None), lambda: gone("b"))
         row("delete, last", "a", (DELETE, None), lambda: gone("a"))

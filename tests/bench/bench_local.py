@@ -3,7 +3,7 @@
 """Rows of bench.py about the provider local with many Services: load, one change, restart, memory.
 
     bench_local.py SIM TRIMTAB [made] [N…]  a table of load, restart and change with N Services (20000); made: of their creation, too
-    bench_local.py SIM TRIMTAB ROW N        prints the row's figures as JSON; bench.py calls it
+    bench_local.py SIM TRIMTAB ROW N        prints the row's figures as JSON (load, many, rules); bench.py calls it
 
 Runs itself in namespaces of its own (unshare -Urnm), as any user: one link that the addresses are announced on, four nodes whose
 kube-proxy is well, trimtab-sim without a cloud, and trimtab with real nftables and routes.  Judges are the kernel's own counters
@@ -333,7 +333,7 @@ def inside(programs, row, n):
 
 
 def all_of(programs, n):
-    return {"load": inside(programs, "made", n), **inside(programs, "many", n)}
+    return {"load": inside(programs, "load", n), **inside(programs, "many", n)}
 
 
 def bench_many(row, programs):
@@ -372,7 +372,7 @@ def table(sim, trimtab, sizes, made_too):
     programs = types.SimpleNamespace(sim=sim, trimtab=trimtab)
     print(f"{'Services':>8}  {'what':32} {'CPU s':>6} {'s':>6} {'RSS MiB':>8} {'peak':>6}  transactions")
     for n in sizes:
-        found = {**inside(programs, "many", n), **({"load": inside(programs, "made", n)} if made_too else {})}
+        found = {**inside(programs, "many", n), **({"load": inside(programs, "load", n)} if made_too else {})}
         for what, row in (("into an empty kernel", "boot"), ("restart, all in order", "restart"), ("made at once", "load")):
             if row not in found:
                 continue
@@ -391,7 +391,7 @@ def main(sim, trimtab, *args):
         table(sim, trimtab, [int(n) for n in args if n.isdigit()] or [LARGE], "made" in args)
         return 0
     build_network()
-    json.dump({"many": many, "made": made, "rules": rule_by_rule}[args[0]](sim, trimtab, int(args[1])), sys.stdout)
+    json.dump({"many": many, "load": made, "rules": rule_by_rule}[args[0]](sim, trimtab, int(args[1])), sys.stdout)
     return 0
 
 

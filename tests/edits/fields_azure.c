@@ -3,8 +3,9 @@
  * docs/providers/azure.md, its table. */
 #include "tests/edits/edits.h"
 
-#define A(x) "service.beta.kubernetes.io/azure-" x
-#define P(x) "service.beta.kubernetes.io/port_80_" x
+#define A(x)     "service.beta.kubernetes.io/azure-" x
+#define FLOATING A("disable-load-balancer-floating-ip")
+#define P(x)     "service.beta.kubernetes.io/port_80_" x
 
 const struct edit_field edit_fields_azure[] = {
     {"azure-external",
@@ -12,7 +13,7 @@ const struct edit_field edit_fields_azure[] = {
      {{EDIT_GOOD, "\"true\"", EDIT_MOVES}, {EDIT_CASE, "\"TRUE\"", EDIT_MOVES}}},
     {"azure-internal",
      A("load-balancer-internal"),
-     {{EDIT_GOOD, "null", EDIT_MOVES}, {EDIT_CASE, "\"TRUE\"", EDIT_MOVES}}},
+     {{EDIT_GOOD, "null", EDIT_MOVES}, {EDIT_CASE, "\"TRUE\"", EDIT_MOVES | EDIT_SAME}}},
     {"azure-*",
      A("load-balancer-internal"),
      {{EDIT_BAD, "\"yes\"", EDIT_MOVES}, {EDIT_BLANK, "\" true\"", EDIT_MOVES}}},
@@ -59,9 +60,11 @@ const struct edit_field edit_fields_azure[] = {
       {EDIT_BAD, "\"soon\""},
       {EDIT_BLANK, "\"\""}}},
     {"azure-*", A("load-balancer-disable-tcp-reset"), {{EDIT_GOOD, "\"true\""}}},
-    {"azure-*",
-     A("disable-load-balancer-floating-ip"),
-     {{EDIT_GOOD, "\"true\"", EDIT_PORTS}, {EDIT_GOOD, "null", EDIT_PORTS}}},
+    {"azure-*", FLOATING, {{EDIT_GOOD, "\"true\"", EDIT_PORTS}}},
+    {"azure-node-ports", FLOATING, {{EDIT_GOOD, "null", EDIT_PORTS}}},
+    {"azure-*al", FLOATING, {{EDIT_GOOD, "null", EDIT_SAME}}},
+    {"azure-two-balancers", FLOATING, {{EDIT_GOOD, "null", EDIT_SAME}}},
+    {"azure-both-families", FLOATING, {{EDIT_GOOD, "null", EDIT_SAME}}},
     {"azure-*",
      A("load-balancer-enable-high-availability-ports"),
      {{EDIT_GOOD, "\"true\"", EDIT_PORTS}}},

@@ -5,8 +5,10 @@
  * reach the controller. */
 #include "tests/edits/edits.h"
 
-#define LOCAL  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"
-#define HTTP   "{\"name\":\"http\",\"port\":80}"
+#define LOCAL "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"
+#define HTTP  "{\"name\":\"http\",\"port\":80}"
+#define NODES                                                                                      \
+    "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]"
 #define UDP    "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"
 #define AFFINE "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"
 
@@ -18,18 +20,16 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_GOOD,
        "[" HTTP
        ",{\"name\":\"https\",\"port\":443},{\"name\":\"more\",\"port\":444,\"nodePort\":32444}]"},
-      {EDIT_GOOD,
-       "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]",
-       EDIT_PORTS},
       {EDIT_IMPOSSIBLE,
        "[" HTTP ",{\"name\":\"dns\",\"port\":53,\"protocol\":\"UDP\",\"nodePort\":32053}]"},
       {EDIT_IMPOSSIBLE, "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\"}]"},
       {EDIT_BAD, "[]"},
       {EDIT_BAD, "[{\"name\":\"http\",\"port\":0}]"}}},
-    {"gce-*", "spec.ports", {{EDIT_GOOD, UDP}}},
-    {"azure-*", "spec.ports", {{EDIT_GOOD, UDP}}},
-    {"aws-nlb*", "spec.ports", {{EDIT_GOOD, UDP}}},
-    {"aws-classic", "spec.ports", {{EDIT_IMPOSSIBLE, UDP}}},
+    /* Google delivers packets at the Service's own ports. */
+    {"gce-*", "spec.ports", {{EDIT_GOOD, NODES, EDIT_PORTS | EDIT_SAME}, {EDIT_GOOD, UDP}}},
+    {"azure-*", "spec.ports", {{EDIT_GOOD, NODES, EDIT_PORTS}, {EDIT_GOOD, UDP}}},
+    {"aws-nlb*", "spec.ports", {{EDIT_GOOD, NODES, EDIT_PORTS}, {EDIT_GOOD, UDP}}},
+    {"aws-classic", "spec.ports", {{EDIT_GOOD, NODES, EDIT_PORTS}, {EDIT_IMPOSSIBLE, UDP}}},
     {"*",
      "spec.loadBalancerSourceRanges",
      {{EDIT_GOOD, "[\"192.0.2.0/24\"]"},
@@ -46,7 +46,10 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_BLANK, "\"\""},
       {EDIT_BAD, "\"192.0.2.0/33\""},
       {EDIT_BAD, "\"192.0.2.0/24;10.0.0.0/8\""}}},
-    {"*", "spec.sessionAffinity", {{EDIT_GOOD, "\"ClientIP\""}, {EDIT_BAD, "\"clientip\""}}},
+    {"gce-*", "spec.sessionAffinity", {{EDIT_GOOD, "\"ClientIP\""}}},
+    {"azure-*", "spec.sessionAffinity", {{EDIT_GOOD, "\"ClientIP\""}}},
+    {"aws-*", "spec.sessionAffinity", {{EDIT_IMPOSSIBLE, "\"ClientIP\""}}},
+    {"*", "spec.sessionAffinity", {{EDIT_BAD, "\"clientip\""}}},
     {"*", "spec.externalTrafficPolicy", {{EDIT_BAD, "\"Nearby\""}}},
     {"*",
      "spec.loadBalancerIP",

@@ -14,6 +14,9 @@
  *                                                          cloud, as a new Service (trial.h) alone
  *     fault-edits --time                 good edits alone, in a cloud that takes its time: how long
  *                                        each interrupts (docs/edits.md)
+ *     fault-edits … --pairs N            so many random pairs of each kind, and no edit alone;
+ *                                        TRIMTAB_SAMPLE_TURN is the seed
+ *     fault-edits … --jobs N             so many processes at a time (4)
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
  *
@@ -46,7 +49,7 @@
 struct sweep {
     struct arena *a;
     const char *dir;
-    const char *cloud, *kind, *field, *value, *field2, *value2, *fault, *call;
+    const char *cloud, *kind, *field, *value, *field2, *value2, *fault, *call, *pairs, *jobs;
     bool list, verbose, all, time;
     unsigned parallel;
     struct sample edits, faults;
@@ -155,7 +158,7 @@ static const char *asserted(const struct job *j)
     case JOB_TIME:
         return "1";
     case JOB_FAULT:
-        return "14";
+        return "148";
     }
     return "";
 }
@@ -315,6 +318,14 @@ static void choose(struct sweep *s, struct chosen *c, const struct edit *e)
     c->at[c->n++] = j;
 }
 
+static size_t count_pairs(const struct sweep *s)
+{
+    return s->pairs != NULL  ? strtoul(s->pairs, NULL, 10)
+           : s->kind != NULL ? 0
+           : s->all          ? PAIRS_ALL
+                             : PAIRS;
+}
+
 /* Pairs by the turn; with --and-field those that were asked for. */
 static void choose_pairs(struct sweep *s, struct chosen *c, const struct edit_kind *k)
 {
@@ -324,7 +335,7 @@ static void choose_pairs(struct sweep *s, struct chosen *c, const struct edit_ki
         n++;
     }
     struct rng *rng = rng_seeded_new(s->edits.turn + 1);
-    for (size_t i = 0; s->kind == NULL && i < (s->all ? PAIRS_ALL : PAIRS);) {
+    for (size_t i = 0; i < count_pairs(s);) {
         (void)edit_at(k, rng_below(rng, n), &one);
         (void)edit_at(k, rng_below(rng, n), &other);
         if (edit_pair(&one, &other, &both)) {
@@ -347,7 +358,8 @@ static void choose_pairs(struct sweep *s, struct chosen *c, const struct edit_ki
 static void choose_edits(struct sweep *s, struct chosen *c, const struct edit_kind *k)
 {
     struct edit e;
-    for (size_t i = 0; s->field2 == NULL && edit_at(k, i, &e); i++) {
+    bool alone = s->field2 == NULL && s->pairs == NULL;
+    for (size_t i = 0; alone && edit_at(k, i, &e); i++) {
         if (is_chosen(s, &e)) {
             choose(s, c, &e);
         }
@@ -472,9 +484,10 @@ static void parse(struct sweep *s, int argc, char **argv)
     const struct {
         const char *flag;
         const char **value;
-    } flags[] = {{"--cloud", &s->cloud},      {"--kind", &s->kind},       {"--field", &s->field},
-                 {"--value", &s->value},      {"--fault", &s->fault},     {"--call", &s->call},
-                 {"--and-field", &s->field2}, {"--and-value", &s->value2}};
+    } flags[] = {{"--cloud", &s->cloud},      {"--kind", &s->kind},        {"--field", &s->field},
+                 {"--value", &s->value},      {"--fault", &s->fault},      {"--call", &s->call},
+                 {"--and-field", &s->field2}, {"--and-value", &s->value2}, {"--pairs", &s->pairs},
+                 {"--jobs", &s->jobs}};
     for (int i = 1; i < argc; i++) {
         bool taken = false;
         for (size_t k = 0; k < ARRAY_LEN(flags) && !taken; k++) {
@@ -493,6 +506,7 @@ static void parse(struct sweep *s, int argc, char **argv)
             exit(2);
         }
     }
+    s->parallel = s->jobs != NULL ? (unsigned)strtoul(s->jobs, NULL, 10) : s->parallel;
     s->edits.parts = s->all ? 1 : s->edits.parts;
     s->all = s->edits.parts == 1;
     s->faults = s->edits;
@@ -501,6 +515,10 @@ static void parse(struct sweep *s, int argc, char **argv)
         s->edits.turn / s->edits.parts; /* another part each time that the edits begin again */
     if (s->kind != NULL && edit_kind_find(s->kind) == NULL) {
         fprintf(stderr, "no kind %s; see --list\n", s->kind);
+        exit(2);
+    }
+    if (s->parallel == 0) {
+        fprintf(stderr, "--jobs wants a number\n");
         exit(2);
     }
 }

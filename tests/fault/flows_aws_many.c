@@ -10,11 +10,6 @@
     "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"target_group_release_ms\":8000,"        \
     "\"draining_ms\":60000}"
 
-/* A new process does not know what the old one made a moment ago: a Service that is edited, or
- * goes, within those seconds has left it behind before AWS shows it.  With leader election the
- * lease of the old one lasts longer than that. */
-#define NOBODY_KNOWS "killed-before killed-after"
-
 const struct flow flows_aws_many[] = {
     /* ---- nodes ---- */
     {AWS, .name = "aws-nlb-node-added", .start = {WEB}, .steps = {{STEP_ADD_NODES, "1", NULL}}},
@@ -81,28 +76,27 @@ const struct flow flows_aws_many[] = {
      .ends = {"!{default/web}", "!k8s-default-web-{hash}"}},
     {AWS, .name = "aws-blind-classic-delete", .settings = BOTH, .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
-    {AWS, .name = "aws-blind-nlb-changed", .settings = BLIND, .but = NOBODY_KNOWS, .start = {NEAR},
+    {AWS, .name = "aws-blind-nlb-changed", .settings = BLIND, .start = {NEAR},
      .steps = {{STEP_CREATE, "web", ON_NLB},
                {STEP_REST, "web", NULL},
                {STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]," RANGES(TEN))}}},
-    {AWS, .name = "aws-blind-classic-changed", .settings = BLIND, .but = NOBODY_KNOWS,
-     .start = {OLD},
+    {AWS, .name = "aws-blind-classic-changed", .settings = BLIND, .start = {OLD},
      .steps = {{STEP_CREATE, "web", CLASSIC},
                {STEP_REST, "web", NULL},
                {STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]," RANGES(TEN))}}},
-    {AWS, .name = "aws-blind-edits", .settings = BLIND, .but = NOBODY_KNOWS, .start = {NEAR, WEB},
+    {AWS, .name = "aws-blind-edits", .settings = BLIND, .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]")},
                {STEP_PATCH, "web", SPEC(TWO_PORTS "," RANGES(TEN))}}},
     {AWS, .name = "aws-blind-again", .settings = BLIND, .start = {NEAR, WEB},
      .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", CLASSIC}}},
-    {AWS, .name = "aws-blind-nlb-gone", .settings = BLIND, .but = NOBODY_KNOWS,
-     .start_config = MANAGED, .config = MANAGED, .start = {NEAR},
+    {AWS, .name = "aws-blind-nlb-gone", .settings = BLIND, .start_config = MANAGED,
+     .config = MANAGED, .start = {NEAR},
      .steps = {{STEP_CREATE, "web", ON_NLB}, {STEP_REST, "web", NULL}, {STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}", "!k8s-default-web-{hash}"}},
-    {AWS, .name = "aws-blind-plain-gone", .settings = BLIND, .but = NOBODY_KNOWS, .start = {NEAR},
+    {AWS, .name = "aws-blind-plain-gone", .settings = BLIND, .start = {NEAR},
      .steps = {{STEP_CREATE, "web", ON_NLB}, {STEP_REST, "web", NULL}, {STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}"}},
-    {AWS, .name = "aws-blind-classic-gone", .settings = BLIND, .but = NOBODY_KNOWS, .start = {OLD},
+    {AWS, .name = "aws-blind-classic-gone", .settings = BLIND, .start = {OLD},
      .steps = {{STEP_CREATE, "web", CLASSIC}, {STEP_REST, "web", NULL}, {STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}"}},
     {AWS, .name = "aws-blind-nodes", .settings = BOTH, .start = {OLD, WEB},

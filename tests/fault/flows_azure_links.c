@@ -4,12 +4,14 @@
  * A link hangs on a frontend, which cannot go before it.  Source: docs/spec/azure.md 10.6. */
 #include "tests/fault/flows_azure.h"
 
-#define LINK     NOTE("pls-create") ":\"true\""
-#define UNLINK   NOTE("pls-create") ":null"
-#define LINKED   NOTED(IN "," LINK)
-#define OUTSIDE  NOTE("load-balancer-internal") ":null"
-#define NO_FLOAT NOTE("disable-load-balancer-floating-ip") ":\"true\""
-#define IS_THERE "privateLinkServices/pls-{default/web}"
+#define LINK       NOTE("pls-create") ":\"true\""
+#define UNLINK     NOTE("pls-create") ":null"
+#define LINKED     NOTED(IN "," LINK)
+#define OUTSIDE    NOTE("load-balancer-internal") ":null"
+#define NO_FLOAT   NOTE("disable-load-balancer-floating-ip") ":\"true\""
+#define NO_GROUP   NOTE("pls-resource-group") ":null"
+#define FAR_LINKED NOTED(IN "," LINK "," NOTE("pls-resource-group") ":\"rg-net\"")
+#define IS_THERE   "privateLinkServices/pls-{default/web}"
 
 const struct flow flows_azure_links[] = {
     {AZURE, .name = "azure-link-create", .start = {NEAR}, .steps = {{STEP_CREATE, "web", LINKED}},
@@ -38,5 +40,11 @@ const struct flow flows_azure_links[] = {
                                   "," NOTE("load-balancer-configurations") ":\"kubernetes\"")}},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("load-balancer-configurations") ":\"lb-b\"")}},
      .ends = {IS_THERE, "loadBalancers/lb-b/frontendIPConfigurations/{default/web}"}},
+    /* Made in another group; edited while no controller ran. */
+    {AZURE, .name = "azure-link-far-removed", .start = {NEAR, {"web", FAR_LINKED}}, .cold = true,
+     .steps = {{STEP_PATCH, "web", ANNOTATE(UNLINK "," NO_GROUP)}}, .ends = {"!" IS_THERE}},
+    {AZURE, .name = "azure-link-far-called-back", .start = {NEAR, {"web", FAR_LINKED}},
+     .cold = true, .steps = {{STEP_PATCH, "web", ANNOTATE(NO_GROUP)}},
+     .ends = {"rg-net/providers/Microsoft.Network/" IS_THERE}},
     {0},
 };

@@ -30,6 +30,13 @@ const struct fault_kind fault_kinds[] = {
     {"late", EFFECT_FAULT, 0, SCOPE_WRITES_OF_ANY, "{\"do\":\"delay\",\"ms\":" LATE_MS "}"},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
+    {"operation-fails", EFFECT_FAULT, 0, SCOPE_GOOGLE_WRITES,
+     "{\"do\":\"fail\",\"body\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"Internal error. Please "
+     "try "
+     "again or contact Google Support. (Code: '-7385829367295163')\"}}"},
+    {"operation-quota", EFFECT_FAULT, 0, SCOPE_GOOGLE_WRITES,
+     "{\"do\":\"fail\",\"body\":{\"code\":\"QUOTA_EXCEEDED\",\"message\":\"Quota exceeded.\","
+     "\"httpErrorStatusCode\":403}}"},
     {"refused-500", EFFECT_REFUSED, 500, SCOPE_AZURE},
     {"retryable", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
      "{\"do\":\"refuse\",\"status\":429,\"body\":{\"error\":{\"code\":\"RetryableError\","
@@ -80,8 +87,9 @@ bool fault_lasts(const struct fault_kind *k)
 
 static bool reads(const char *op)
 {
-    static const char *const verbs[] = {"*.get",  "*.list", "*.watch", "*.aggregatedList",
-                                        "*.wait", "*.Get*", "*.List*", "*.Describe*"};
+    static const char *const verbs[] = {
+        "*.get",  "*.list",  "*.watch",     "*.aggregatedList", "*.wait",
+        "*.Get*", "*.List*", "*.Describe*", "*.listInstances",  "*.listNetworkEndpoints"};
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         if (str_glob(verbs[i], op)) {
             return true;
@@ -163,6 +171,8 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
     case SCOPE_WATCHES:
         return str_eq(words[0], "kubernetes") &&
                (str_has_suffix(words[1], ".list") || str_has_suffix(words[1], ".watch"));
+    case SCOPE_GOOGLE_WRITES:
+        return str_eq(words[0], "gce") && writes;
     case SCOPE_AZURE:
         return azure;
     case SCOPE_AZURE_WRITES:

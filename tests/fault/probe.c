@@ -367,6 +367,14 @@ size_t probe_writes_done(struct probe *p, struct arena *a, const char **ret_firs
     return n;
 }
 
+void probe_forget_writes(struct probe *p)
+{
+    mutex_lock(&p->lock);
+    p->writes_done = 0;
+    free(STEAL(p->first_write));
+    mutex_unlock(&p->lock);
+}
+
 static void hook(void *arg, const struct sim_call *call, bool after)
 {
     struct probe *p = arg;

@@ -37,6 +37,7 @@ enum fault_scope {
     SCOPE_CLOUD,
     SCOPE_WRITES_OF_ANY, /* that change something in a cloud */
     SCOPE_WATCHES,       /* LIST and WATCH of Kubernetes */
+    SCOPE_GOOGLE_WRITES,
     SCOPE_AZURE,
     SCOPE_AZURE_WRITES,
     SCOPE_AWS,
@@ -91,6 +92,8 @@ int64_t probe_count(struct probe *p);
 /* Writes to a cloud since then that were not refused; the first one's name, in the arena,
  * if there was one. */
 size_t probe_writes_done(struct probe *p, struct arena *a, const char **ret_first);
+/* Counts them from now on. */
+void probe_forget_writes(struct probe *p);
 /* The cloud calls since the last such call, as digests, in the arena; and that made what stood
  * first, in such a text. */
 const char *probe_asked(struct probe *p, struct arena *a);

@@ -299,9 +299,12 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
     }
     if (!reach_ranges_within(a, are, may) ||
         reach_ranges_empty(named ? reach_ranges_and(a, are, want) : are)) {
-        find(l, arena_printf(a, "E6: at rest %s of %s (%s) is served to %s; asked for: %s",
-                             served_port_text(a, &k->port), l->key, s->host,
-                             served_ranges_text(a, are), served_ranges_text(a, want)));
+        const char *port = served_port_text(a, &k->port);
+        struct json_object *entry = json_member(json_member(l->reach, s->host), port);
+        find(l,
+             arena_printf(a, "E6: at rest %s of %s (%s) is served to %s; asked for: %s (%s)", port,
+                          l->key, s->host, served_ranges_text(a, are), served_ranges_text(a, want),
+                          str_or(json_str(entry, "why"), "no reason is known")));
     }
 }
 

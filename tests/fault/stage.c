@@ -10,10 +10,12 @@
 
 #define STARTS_MAX    6
 #define PATIENT_TRIES 4 /* then all faults are taken away */
-#define EDITS_MAX     6
-#define RESTS_MAX     6
-#define NODES         6 /* of a world that is ours */
-#define SEED          7
+/* Minutes: a name is taken until the deletion of its Service has succeeded, whose next try comes
+ * five minutes after the faults ended at the latest. */
+#define EDITS_MAX 12
+#define RESTS_MAX 6
+#define NODES     6 /* of a world that is ours */
+#define SEED      7
 
 struct stage stage_new(struct err *err)
 {

@@ -29,6 +29,9 @@ struct mark {
     char *host; /* of a classic balancer; NULL: of anything else */
     bool tag;
     bool gone; /* he took it back */
+    /* a Service is served by it; trimtab hears of no change of a group, so he takes it back when he
+     * leaves, before Services are checked again */
+    bool serves;
     unsigned n;
     struct ec2_rule rule; /* its texts are in `a` */
 };
@@ -128,12 +131,13 @@ static struct mark *new_mark(struct writer_aws *w, enum amz_kind_id kind, const 
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static void add_rule(struct writer_aws *w, struct aws *aws, struct amz_resource *group,
-                     const struct ec2_rule *rule)
+/* NULL: it is there, or there are too many. */
+static struct mark *add_rule(struct writer_aws *w, struct aws *aws, struct amz_resource *group,
+                             const struct ec2_rule *rule)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     if (group == NULL || w->n == MARKS_MAX || has_rule(a, group, rule, false)) {
-        return; /* EC2 would say Duplicate */
+        return NULL; /* EC2 would say Duplicate */
     }
     struct mark *m = new_mark(w, AMZ_SECURITY_GROUP, group->id);
     m->rule = *rule;
@@ -141,6 +145,7 @@ static void add_rule(struct writer_aws *w, struct aws *aws, struct amz_resource 
     m->rule.source = arena_strdup(w->a, rule->source);
     m->rule.description = arena_printf(w->a, MINE "%u", m->n);
     change_rule(aws, group, &m->rule, true);
+    return m;
 }
 
 static void add_own_rule(struct writer_aws *w, struct aws *aws, struct amz_resource *group)
@@ -153,7 +158,7 @@ static void add_own_rule(struct writer_aws *w, struct aws *aws, struct amz_resou
         .kind = EC2_CIDR,
         .source = arena_printf(w->a, "198.51.100.%zu/32", w->n),
     };
-    add_rule(w, aws, group, &rule);
+    (void)add_rule(w, aws, group, &rule);
 }
 
 /* By hand: nodes admit a balancer of trimtab's on one port. */
@@ -168,7 +173,7 @@ static void add_rule_about_ours(struct writer_aws *w, struct aws *aws)
                                       .kind = EC2_GROUP,
                                       .source = about->id,
                                       .owner = AMZ_ACCOUNT};
-        add_rule(w, aws, any_group(w, aws, NODES), &rule);
+        (void)add_rule(w, aws, any_group(w, aws, NODES), &rule);
     }
 }
 
@@ -202,7 +207,7 @@ static void take_back_one(struct writer_aws *w, struct aws *aws)
 {
     for (size_t i = w->n; i > 0; i--) {
         struct mark *m = &w->marks[i - 1];
-        if (!m->tag && !m->gone && one_in(w, 2)) {
+        if (!m->tag && !m->gone && !m->serves && one_in(w, 2)) {
             take_back(aws, m);
             return;
         }
@@ -236,7 +241,10 @@ static void forestall(struct writer_aws *w, struct aws *aws, const struct sim_ca
     }
     if (group != NULL && str_eq(name_of(group), NODES) && rule.protocol != NULL &&
         rule.source != NULL) {
-        add_rule(w, aws, group, &rule);
+        struct mark *m = add_rule(w, aws, group, &rule);
+        if (m != NULL) {
+            m->serves = true;
+        }
     }
 }
 

@@ -12,8 +12,7 @@ struct run {
     unsigned *outcomes;
     const char **outputs; /* by operation: its "value" */
     int failed_wave;      /* what is in it still runs; 0: none */
-    bool critical_open;
-    size_t left; /* operations that may still be carried out */
+    size_t left;          /* operations that may still be carried out */
     struct err err;
 };
 
@@ -105,7 +104,6 @@ static void do_op(struct run *r, int i)
     struct err err = ERR_INIT;
     const struct gce_model_call call = {
         .c = arg->c, .verb = arg->verb, .zone = arg->zone, .name = arg->name, .body = body};
-    r->critical_open = r->critical_open || op->critical;
     int code = gce_model_do(r->s->model, &call, &made, &err);
     tell(r, op, arg, body, code);
     if (code == ERR_OK) {
@@ -131,8 +129,7 @@ static bool may_run(const struct run *r, const struct lb_op *op)
     bool held = op->only_if_op < 0 || (r->outcomes[op->only_if_op] & op->only_if) != 0;
     bool withheld = op->sent_after >= 0 && r->outcomes[op->sent_after] == LB_FAILED;
     return held && !withheld && r->left > 0 &&
-           (r->failed_wave == 0 || r->failed_wave == op->wave || op->finally == LB_FINALLY_ALWAYS ||
-            (op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL && !r->critical_open));
+           (r->failed_wave == 0 || r->failed_wave == op->wave || op->finally == LB_FINALLY_ALWAYS);
 }
 
 int gce_bs_sync_run(struct gce_bs_sync *s, size_t limit, struct str_buf *text, struct err *err)

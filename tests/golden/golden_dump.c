@@ -26,8 +26,7 @@ static void put_bits(struct str_buf *b, const char *title, unsigned bits, const 
 static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
 {
     static const char *const verbs[] = {"?", "create", "change", "delete", "keep"};
-    static const char *const finals[] = {"no", "always", "when ok", "when ok or before critical",
-                                         "in place"};
+    static const char *const finals[] = {"no", "always", "when ok", "in place"};
     static const char *const tolerated[] = {"absent", "exists", "in-use", "forbidden", NULL};
     static const char *const outcomes[] = {"done",   "tolerated", "skipped",
                                            "failed", "not-run",   NULL};

@@ -194,6 +194,7 @@ $in sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
 $in ipvsadm -C; $in nft delete table inet trimtab; ip -n p-d route flush table local proto 116
 FOREIGN
 KEEPALIVED BEFORE
+: >/tmp/trimtab; : >/tmp/again  # there when the first look at them comes before the program that writes them
 $in trimtab-sim --cloud=none --port=8811 --seed=1 --ip-families=IPv4,IPv6 --world=/t/world --write-kubeconfig=/tmp/kubeconfig >/tmp/sim 2>&1 &
 until [ -s /tmp/kubeconfig ] || ! kill -0 $!; do sleep 0.1; done
 echo "== product plan"

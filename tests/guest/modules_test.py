@@ -49,6 +49,7 @@ export PATH=$PATH:/usr/bin
 ip link set lo up
 echo 1 >/proc/sys/net/ipv4/ip_forward
 CASES
+: >/tmp/trimtab  # there when the first look comes before the program that writes it
 # The product: what it says, and that the Service is served when the modules are there.
 trimtab-sim --cloud=none --port=8811 --seed=1 --world=/t/world --write-kubeconfig=/tmp/kubeconfig >/tmp/sim 2>&1 &
 until [ -s /tmp/kubeconfig ] || ! kill -0 $!; do sleep 0.1; done

@@ -110,6 +110,45 @@ def test_services__plan_and_explain():
             assert r.returncode == 0 and r.stdout.startswith(f"Service default/{name}") and r.stderr == "", r
 
 
+def manifest(w, ns, more=""):
+    """A file with a Service of that namespace; None: it names none."""
+    path = os.path.join(w.folder, "web.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n" + (f"  namespace: {ns}\n" if ns else "") +
+                "spec:\n  type: LoadBalancer\n  ports: [{port: 80}]\n" + more)
+    return path
+
+
+def test_namespaces_of_manifests__as_the_api_server_takes_them():
+    with Cluster(PROGRAMS, "--nodes=1") as w:
+        w.create("web")
+        for command in ("plan", "explain"):
+            path = manifest(w, "defualt")
+            refused(w.cloud(command, "-f", path), f"{path}:5: Service defualt/web: metadata.namespace: "
+                    'namespaces "defualt" not found; did you mean default?')
+            path = manifest(w, None)
+            refused(w.cloud(command, "-n", "prod", "-f", path), f'{path}:1: Service web: namespaces "prod" not found')
+            path = manifest(w, "prod", "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: prod}\n")
+            assert w.cloud(command, "-f", path).returncode in (0, 2)            # apply makes it first
+            path = manifest(w, "kube-system")
+            assert w.cloud(command, "-f", path).returncode in (0, 2)            # it has no Service yet
+            refused(w.cloud(command, "-n", "defualt"), "there is no namespace defualt in the cluster; did you mean default?")
+            assert w.cloud(command, "-n", "kube-system").returncode == 0
+        w.fault(match={"op": "namespaces.get"}, count=0, do="refuse", status=403)
+        path = manifest(w, "defualt")
+        r = w.cloud("plan", "-f", path)
+        assert r.returncode == 2 and r.stderr == "", r                          # it may not be asked
+        w.heal()
+        spaces = "/api/v1/namespaces"
+        w.must("POST", spaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "goes"}})
+        w.must("POST", f"{spaces}/goes/services", {"apiVersion": "v1", "kind": "Service", "metadata": {
+            "name": "held", "finalizers": ["example.com/hold"]}, "spec": {"ports": [{"port": 80}]}})
+        w.must("DELETE", f"{spaces}/goes")
+        path = manifest(w, "goes")
+        refused(w.cloud("plan", "-f", path), f"{path}:5: Service goes/web: metadata.namespace: unable to create new content in "
+                "namespace goes because it is being terminated")
+
+
 def test_resources__orphans():
     with Cluster(PROGRAMS, "--nodes=1") as w:
         w.start()

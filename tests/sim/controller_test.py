@@ -355,6 +355,7 @@ def test_sigterm_while_a_plugin_hangs__left_behind_within_two_seconds():
 
 def test_second_signal__exit_1_at_once():
     with World(PROGRAMS, "--nodes=1") as w:
+        w.leaves_threads = True
         hanging(w)
         w.trimtab.send_signal(signal.SIGTERM)
         w.until("it is stopping", lambda: w.logged("Signal received, stopping"))

@@ -46,7 +46,7 @@ def test_internal_service__finalizer_annotations_and_events_are_the_l4_controlle
     with World(PROGRAMS, "--nodes=6") as w:
         w.start(*FLAGS)
         w.create("web", INTERNAL)
-        w.until_address("web")
+        w.until_made("web")
         w.until_event("web", "SyncLoadBalancerSuccessful")
         meta = w.get("web")["metadata"]
         assert meta["finalizers"] == [V2], meta
@@ -85,7 +85,7 @@ def test_internal_service__its_object_names_the_negs_and_goes_with_them():
     with World(PROGRAMS, "--nodes=6") as w:
         w.start(*FLAGS)
         w.create("web", INTERNAL)
-        w.until_address("web")
+        w.until_made("web")
         one, = svcnegs(w)
         links = {ref["selfLink"] for ref in one["status"]["networkEndpointGroups"]}
         negs = w.cloud("networkEndpointGroups")
@@ -102,7 +102,7 @@ def test_restart__one_list_and_no_write():
         w.start(*FLAGS)
         for name in ("a", "b", "c"):
             w.create(name, INTERNAL)
-            w.until_address(name)
+            w.until_made(name)
         w.stop()
         w.forget_calls()
         w.start(*FLAGS)
@@ -117,7 +117,7 @@ def test_type_changed__nothing_speaks_of_it_any_more():
     with World(PROGRAMS, "--nodes=6") as w:
         w.start(*FLAGS)
         w.create("web", {"annotations": {**INTERNAL["annotations"], LOGGING: "none", "mine": "1"}})
-        w.until_address("web")
+        w.until_made("web")
         w.until("the condition is there", lambda: condition(w, "web") == ("False", "Missing"))
         w.forget_calls()
         w.patch("web", {"spec": {"type": "ClusterIP"}})
@@ -133,7 +133,7 @@ def test_logging_config__condition_events_and_the_backend_service_follow():
     with World(PROGRAMS, "--nodes=3") as w:
         w.start(*FLAGS)
         w.create("web", {"annotations": {**INTERNAL["annotations"], LOGGING: "absent"}})
-        w.until_address("web")
+        w.until_made("web")
         w.until_event("web", "L4LBConfigNotFound", "default/absent")
         w.until("the condition is there", lambda: condition(w, "web") == ("False", "Missing"))
         w.must("POST", CONFIGS, {
@@ -156,7 +156,7 @@ def test_own_writes__wake_nobody():
         w.create("web", RBS)
         w.until("it is done", lambda: synced(w, "web"))
         w.create("later", RBS)
-        w.until_address("later")  # what the first one's writes had woken would have come before
+        w.until_made("later")  # what the first one's writes had woken would have come before
         assert synced(w, "web") == 1, w.logged("Synced")
         w.patch("web", {"metadata": {"annotations": {"service.kubernetes.io/backend-service": "wrong"}}})
         w.patch("web", {"metadata": {"annotations": {"mine": "1"}}})
@@ -168,7 +168,7 @@ def test_both_parts__target_pool_keeps_the_service_controllers_finalizer_and_eve
     with World(PROGRAMS, "--nodes=3") as w:
         w.start(*FLAGS)
         w.create("pool")
-        w.until_address("pool")
+        w.until_made("pool")
         w.until_event("pool", "EnsuredLoadBalancer")
         assert CLEANUP in w.get("pool")["metadata"]["finalizers"]
         assert not svcnegs(w)
@@ -179,7 +179,7 @@ def test_service_controller_off__target_pools_are_left_alone():
         w.start(*FLAGS, "--controllers=*,-service-lb-controller")
         w.create("pool")
         w.create("web", INTERNAL)
-        w.until_address("web")
+        w.until_made("web")
         pool = w.get("pool")
         assert not pool["metadata"].get("finalizers") and not pool["status"]["loadBalancer"], pool
         assert not w.cloud("targetPools") and not w.events("pool")
@@ -190,8 +190,8 @@ def test_node_turns_unready__only_who_has_negs_is_looked_at():
         w.start(*FLAGS)
         w.create("pool")
         w.create("web", INTERNAL)
-        w.until_address("pool")
-        w.until_address("web")
+        w.until_made("pool")
+        w.until_made("web")
         w.forget_calls()
         path = "/api/v1/nodes/node-1/status"
         node = w.must("GET", "/api/v1/nodes/node-1")
@@ -201,7 +201,7 @@ def test_node_turns_unready__only_who_has_negs_is_looked_at():
         w.must("PUT", path, node)
         w.until("the nodes are compared", lambda: w.logged("Syncing backends for all LB services"))
         w.create("last", INTERNAL)
-        w.until_address("last")
+        w.until_made("last")
         assert not w.logged("Updating backends", "default/pool"), w.logged("Updating backends")
 
 
@@ -251,7 +251,7 @@ def test_other_network__told_until_it_is_there_then_made_there_and_taken_away():
         add_network(w, "blue")
         for name in ("inside", "outside"):
             w.patch(name, {"metadata": {"annotations": {"mine": "1"}}})
-            w.until_address(name)
+            w.until_made(name)
         negs = w.cloud("networkEndpointGroups").values()
         assert len(negs) == 4 and all(n["network"].endswith("/blue-vpc") for n in negs), negs
         assert all(f["network"].endswith("/blue-vpc") for f in w.cloud("firewalls").values()), w.cloud("firewalls")

@@ -94,6 +94,14 @@ def test_adopted_worlds__have_no_orphans():
                                for op in c.calls()["kubernetes"]), c.calls()["kubernetes"]
 
 
+def test_kinds_that_may_not_be_read__are_not_said_to_have_none():
+    with Cluster("gce", WORLDS["gce"][0]) as c:
+        c.fault(match={"op": "compute.forwardingRules.list"}, count=0, do="refuse", status=403)
+        done = c.cli("orphans")
+        assert done.returncode == 0 and done.stderr.startswith("warning: not looked at: forwarding rule: "), done
+        assert done.stdout == "No orphans among what could be read; the warnings say what could not.\n", done
+
+
 def test_worlds_without_their_services__have_nothing_else():
     for name in WORLDS["gce"]:
         with Cluster("gce", name) as c:

@@ -77,6 +77,7 @@ class World:
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.runs = 0
         self.trimtab = None
+        self.leaves_threads = False  # trimtab shall end at once, whatever its threads are at
         self.roles = os.environ.get("TRIMTAB_TEST_ROLES")
         if self.roles:
             calls = os.path.join(self.roles, os.path.basename(self.folder) + ".calls")
@@ -132,6 +133,8 @@ class World:
                                                             "UBSAN_OPTIONS", "LD_LIBRARY_PATH")}
         with open(os.path.join(self.conf, f"env-{self.cloud_name}"), encoding="utf-8") as f:
             env.update(line.strip().split("=", 1) for line in f)
+        if self.leaves_threads:
+            env["TSAN_OPTIONS"] = env.get("TSAN_OPTIONS", "") + " report_thread_leaks=0"
         return env
 
     def flags(self):
@@ -263,6 +266,10 @@ class World:
 
     def until_address(self, name):
         return self.until(f"{name} has an address", lambda: self.address(name))
+
+    def until_made(self, name):
+        """The address is published before a plan's last operations; this waits for those, too."""
+        self.until(f"{name} is made", lambda: self.address(name) and self.logged('"Synced"', f'service="default/{name}"', 'verb="ensure"'))
 
     def until_gone(self, name):
         self.until(f"{name} is gone", lambda: self.get(name) is None)

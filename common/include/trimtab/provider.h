@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 11u
+#define TRIMTAB_ABI_MINOR 12u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -659,6 +659,12 @@ struct tt_provider {
      * "services/status" and "endpointslices".  NULL: it makes all.  No I/O. */
     uint32_t (*needs_kind)(const struct tt_kv *options, uint32_t n_options,
                            const struct tt_kube_kind *kind);
+    /* Since 1.12.  Optional, beside node_digest().  For a Service of TT_OWN_NODES: a digest of
+     * what its backends depend on in `nodes`, all nodes of the cluster, beside names, providerIDs
+     * and eligibility.  A change of node_digest() that leaves it as it was does not sync the
+     * Service.  No I/O, quick, from any thread.  NULL: each change of node_digest() does. */
+    uint64_t (*nodes_digest)(void *provider, const struct tt_service *service,
+                             const struct tt_node *const *nodes, uint32_t n_nodes);
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "controller/kube/events/event_body.h"
 #include "controller/kube/events/event_rules.h"
+#include "controller/kube/events/event_stable.h"
 
 #define QUEUE_MAX      1000
 #define ATTEMPTS_MAX   12
@@ -179,7 +180,8 @@ void kube_events_emit_on(struct kube_events *e, const struct kube_event_object *
     log_info(0, "Event occurred", LOG_S("object", object), LOG_S("fieldPath", ""),
              LOG_S("kind", o->kind), LOG_S("apiVersion", o->api_version), LOG_S("type", type),
              LOG_S("reason", reason), LOG_S("message", message));
-    struct queued *q = queued_new(e, o, component, type, reason, message);
+    const char *sent = str_eq(type, "Warning") ? event_stable(a, str_nonnull(message)) : message;
+    struct queued *q = queued_new(e, o, component, type, reason, sent);
     if (!enqueue(e, q)) {
         static struct log_limit limit = {.interval_ms = 10000, .burst = 3};
         if (log_limit_ok(&limit, clock_now_ms(e->clock))) {

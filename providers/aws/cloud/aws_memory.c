@@ -276,6 +276,16 @@ int64_t aws_memory_unsure_ms(struct aws_memory *m, const char *uid)
     return unsure_ms;
 }
 
+int64_t aws_memory_began_ms(struct aws_memory *m, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    m->began_ms = m->has_begun ? m->began_ms : now_ms;
+    m->has_begun = true;
+    int64_t began_ms = m->began_ms;
+    mutex_unlock(&m->lock);
+    return began_ms;
+}
+
 void aws_memory_drop(struct aws_memory *m, const char *uid)
 {
     mutex_lock(&m->lock);

@@ -62,6 +62,9 @@ int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
  * never. */
 void aws_memory_unsure(struct aws_memory *m, const char *uid, int64_t now_ms);
 int64_t aws_memory_unsure_ms(struct aws_memory *m, const char *uid);
+/* When the first call of this process came that may change something; `now_ms` if this is it.
+ * Another process may have changed something of any Service just before. */
+int64_t aws_memory_began_ms(struct aws_memory *m, int64_t now_ms);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

@@ -10,6 +10,8 @@
 struct aws_memory {
     struct mutex lock;
     struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
+    bool has_begun _guarded_by_(lock);
+    int64_t began_ms _guarded_by_(lock);
 };
 
 #endif

@@ -81,6 +81,11 @@ struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
 /* Has it all labels of target-node-labels? */
 bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labels);
+/* A digest of its labels, never 0. */
+uint64_t aws_node_labels_digest(const struct tt_node *node);
+/* A digest of these labels and of which eligible nodes have them, in any order; never 0. */
+uint64_t aws_nodes_digest(const struct aws_tags *labels, const struct tt_node *const *nodes,
+                          size_t n);
 /* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or
  * lacks a label. */
 const char *aws_node_left_out(struct arena *a, const struct tt_node *node,

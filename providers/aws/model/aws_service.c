@@ -44,6 +44,11 @@ static bool is_internal(const struct tt_service *s)
     return value != NULL && !str_eq(value, "false"); /* any other text, "False" and "0", too: 4.1 */
 }
 
+struct aws_tags aws_node_labels_of(struct arena *a, const struct tt_service *s)
+{
+    return aws_pairs_read(a, aws_annotation(s, "target-node-labels"));
+}
+
 static void read_annotations(struct arena *a, struct aws_service *out)
 {
     const struct tt_service *s = out->in;
@@ -52,7 +57,7 @@ static void read_annotations(struct arena *a, struct aws_service *out)
     out->extra_tags = aws_pairs_read(a, aws_annotation(s, "additional-resource-tags"));
     out->has_group_attributes = attributes != NULL;
     out->group_attributes = aws_pairs_read(a, attributes);
-    out->node_labels = aws_pairs_read(a, aws_annotation(s, "target-node-labels"));
+    out->node_labels = aws_node_labels_of(a, s);
     out->subnets = pieces(a, s, "subnets", false, &out->has_subnets);
     out->groups = pieces(a, s, "security-groups", false, NULL);
     out->extra_groups = pieces(a, s, "extra-security-groups", false, NULL);

@@ -98,6 +98,8 @@ struct aws_service {
 /* Borrowed: `s` and `naming`.  Lives in `a`. */
 const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
                                            const struct tt_service *s);
+/* Its target-node-labels alone; lives in `a`. */
+struct aws_tags aws_node_labels_of(struct arena *a, const struct tt_service *s);
 /* The fate of a load balancer of ours when the Service says that it is another controller's.  It
  * stays while the status names it, and until its owner says otherwise: what exists decides, not the
  * annotation of the moment. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nobody_rules.c: whether the security groups that a Service names let any client in.
+/* aws_nobody_rules.c: whether security groups let any client of a Service in, and source ranges
+ * that become rules of no group.
  *
  * The rules of such groups are not ours: a group without a rule for the ports makes a load
  * balancer that looks well and answers no client.  An NLB passes the addresses of its clients on,
@@ -10,6 +11,7 @@
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "providers/aws/rules/aws_health_rules.h"
 
 static bool protocol_fits(const struct aws_rule *r, const struct aws_service_port *port)
 {
@@ -26,12 +28,19 @@ static bool overlap(const char *x, const char *y)
            (ip_net_contains(&a, &b.addr) || ip_net_contains(&b, &a.addr));
 }
 
+/* Nodes see who the clients are, and trimtab keeps the rules by which they let them in. */
+static bool nodes_tell_clients_apart(const struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const char *keeps = aws_tag(&s->group_attributes, "preserve_client_ip.enabled");
+    return s->kind == AWS_NLB && !p->naming->no_node_rules && !str_eq(keeps, "false");
+}
+
 /* Do nodes let any of these clients in? */
 static bool nodes_let_in(const struct aws_planning *p, const char *cidr)
 {
     const struct aws_service *s = p->service;
-    const char *keeps = aws_tag(&s->group_attributes, "preserve_client_ip.enabled");
-    bool all = s->kind == AWS_CLASSIC || p->naming->no_node_rules || str_eq(keeps, "false");
+    bool all = !nodes_tell_clients_apart(p);
     for (size_t i = 0; i < s->ranges.n && !all; i++) {
         all = overlap(s->ranges.items[i], cidr);
     }
@@ -103,4 +112,100 @@ bool aws_named_groups_let_nobody_in(const struct aws_planning *p)
         }
     }
     return groups[0].n > 0;
+}
+
+/* ---- source ranges --------------------------------------------------------------------------- */
+
+/* They are the rules of a security group that the load balancer has, or gets, for itself alone. */
+static bool ranges_are_ours(const struct aws_planning *p)
+{
+    const struct aws_naming *n = p->naming;
+    const struct aws_nlb *nlb = p->seen->nlb;
+    bool named = p->service->groups.n > 0;
+    if (p->service->kind == AWS_CLASSIC) {
+        return !named && str_is_empty(n->shared_group);
+    }
+    return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
+}
+
+/* Probes come from the NLB's subnets: where they ask the node ports, a client there reaches
+ * these, too.  True if it is not known. */
+static bool subnets_reach_node_ports(const struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    struct aws_target_health_check check;
+    struct err err = ERR_INIT;
+    int64_t port = 0;
+    if (aws_nlb_health(p->a, p->naming, s->in, &check, &err) != ERR_OK ||
+        !str_to_i64(check.port, &port)) {
+        return true; /* the port of the traffic */
+    }
+    for (size_t i = 0; i < s->n_ports; i++) {
+        if (s->ports[i].node_port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A classic load balancer has them beside its own, with rules of their own.  True if one was not
+ * read. */
+static bool extra_groups_let_in(const struct aws_planning *p)
+{
+    const struct aws_texts *extra = &p->service->extra_groups;
+    for (size_t i = 0; p->service->kind == AWS_CLASSIC && i < extra->n; i++) {
+        const struct aws_group *g = find(p->around, extra->items[i]);
+        if (g == NULL || lets_some_in(p, g)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool aws_ranges_let_nobody_in(const struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    if (s->ranges.n > 0 || s->ranges6.n == 0) {
+        return false;
+    }
+    return ranges_are_ours(p) ? !extra_groups_let_in(p)
+                              : nodes_tell_clients_apart(p) && !subnets_reach_node_ports(p);
+}
+
+static bool let_everybody_in(const struct aws_service *s)
+{
+    return s->ranges6.n == 0 && s->ranges.n == 1 && str_eq(s->ranges.items[0], "0.0.0.0/0");
+}
+
+const char *aws_ranges_without_effect(const struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    bool named = s->groups.n > 0;
+    if (ranges_are_ours(p) || let_everybody_in(s)) {
+        return NULL; /* of a classic load balancer's IPv6 ranges aws_service.c tells */
+    }
+    if (s->kind == AWS_CLASSIC) {
+        return arena_printf(p->a,
+                            "source ranges have no effect: %s names the load balancer's security "
+                            "group, and its rules decide which clients it lets in",
+                            named ? "annotation " AWS_ANNOTATION "security-groups"
+                                  : "ElbSecurityGroup of the cloud-config");
+    }
+    if (p->naming->no_node_rules) {
+        return "source ranges have no effect: the NLB has no security group whose rules are the "
+               "Service's, and with DisableSecurityGroupIngress of the cloud-config those of the "
+               "nodes' groups are not either";
+    }
+    if (!nodes_tell_clients_apart(p)) {
+        return "source ranges have no effect: the NLB has no security group whose rules are the "
+               "Service's, and with preserve_client_ip.enabled=false nodes do not see who the "
+               "clients are";
+    }
+    return s->ranges6.n == 0
+               ? NULL
+               : arena_printf(p->a,
+                              "source range %s: the NLB has no security group whose rules are the "
+                              "Service's, and nodes let IPv4 clients in alone; IPv6 ranges are "
+                              "left out",
+                              s->ranges6.items[0]);
 }

@@ -169,6 +169,16 @@ static void describe_targets(struct aws_planning *p)
     }
 }
 
+static void describe_ranges(struct aws_planning *p)
+{
+    const char *text = aws_ranges_without_effect(p);
+    if (text != NULL) {
+        put_finding(p, (struct aws_finding){.reason = "SourceRangeIgnored",
+                                            .field = "spec.loadBalancerSourceRanges",
+                                            .message = text});
+    }
+}
+
 static void describe_going(struct aws_planning *p)
 {
     const struct aws_observed *seen = p->seen;
@@ -564,6 +574,7 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
     }
     describe(p);
     describe_targets(p);
+    describe_ranges(p);
     rc = is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
     return rc == ERR_OK ? aws_refused_check(p, err) : rc;
 }

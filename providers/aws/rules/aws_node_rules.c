@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/str.h"
 
 #define SCHEME "aws://"
@@ -120,6 +121,36 @@ bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labe
         }
     }
     return true;
+}
+
+static uint64_t add_text(uint64_t h, const char *text)
+{
+    text = str_nonnull(text);
+    return hash_quick(h, text, strlen(text) + 1);
+}
+
+uint64_t aws_node_labels_digest(const struct tt_node *node)
+{
+    uint64_t h = 1;
+    for (uint32_t i = 0; i < node->n_labels; i++) {
+        h = add_text(add_text(h, node->labels[i].key), node->labels[i].value);
+    }
+    return h | 1;
+}
+
+uint64_t aws_nodes_digest(const struct aws_tags *labels, const struct tt_node *const *nodes,
+                          size_t n)
+{
+    uint64_t sum = 0;
+    uint64_t wish = 1;
+    for (size_t i = 0; i < labels->n; i++) {
+        wish = add_text(add_text(wish, labels->items[i].key), labels->items[i].value);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool eligible = (nodes[i]->flags & TT_NODE_ELIGIBLE) != 0;
+        sum += eligible && aws_node_has_labels(nodes[i], labels) ? add_text(1, nodes[i]->name) : 0;
+    }
+    return hash_quick(wish, &sum, sizeof(sum)) | 1;
 }
 
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,

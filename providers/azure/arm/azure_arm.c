@@ -114,6 +114,15 @@ const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, e
                              "resourceGroups", group, "providers", row->space, row->type);
 }
 
+const char *azure_arm_everywhere(struct arena *a, const struct azure_arm *arm, enum azure_kind k)
+{
+    const struct kind_row *row = &rows[k];
+    const struct azure_config *c = arm->config;
+    return URL_RESOURCE_PATH(a, "", "subscriptions",
+                             row->compute ? c->subscription_id : c->network_subscription_id,
+                             "providers", row->space, row->type);
+}
+
 const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                          const char *group, const char *name)
 {

@@ -85,6 +85,8 @@ void azure_arm_done(struct azure_arm *arm);
  * place in it (url_resource_path()); a call of such an ID ends in ERR_INVALID before it is sent. */
 const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                                  const char *group);
+/* The same of all groups of that subscription. */
+const char *azure_arm_everywhere(struct arena *a, const struct azure_arm *arm, enum azure_kind k);
 const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                          const char *group, const char *name);
 /* "LoadBalancers.CreateOrUpdate" */

@@ -67,6 +67,15 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
     retry_begin(&c->retry, &arm->requests, clock_now_ms(arm->clock));
 }
 
+/* A list of all groups has a name of its own.  Source: operation ids of Azure's REST reference. */
+static const char *op_id_of(const struct azure_call_spec *spec)
+{
+    bool everywhere = spec->verb == AZURE_LIST && spec->kind == AZURE_PLSS &&
+                      strstr(spec->id, "/resourceGroups/") == NULL;
+    return everywhere ? "PrivateLinkServices.ListBySubscription"
+                      : azure_arm_op_id(spec->kind, spec->verb);
+}
+
 /* ---- gates ----------------------------------------------------------------------------------- */
 
 /* When the subscription's budget lets a request go; 0: at once. */
@@ -92,7 +101,7 @@ static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed
     }
     mutex_unlock(&arm->lock);
     if (limit > now) {
-        azure_metrics_held(arm, azure_arm_op_id(c->spec.kind, c->spec.verb), c->spec.id, false);
+        azure_metrics_held(arm, op_id_of(&c->spec), c->spec.id, false);
     }
     if (!closed) {
         int64_t turn = turn_at(c, azure_budget_of(c->spec.verb));
@@ -182,7 +191,7 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
     if (c->spec.if_match != NULL) {
         c->headers[req->n_headers++] = (struct http_header){"If-Match", c->spec.if_match};
     }
-    c->op_id = azure_arm_op_id(c->spec.kind, c->spec.verb);
+    c->op_id = op_id_of(&c->spec);
     req->op = c->op_id;
     c->phase = SEND;
     return HTTP_SEND;

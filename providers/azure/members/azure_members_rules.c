@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_members_rules.c: see azure_members_rules.h.  Pure. */
 #include "providers/azure/members/azure_members_rules.h"
+#include "common/base/hash.h"
 #include "common/base/str.h"
 
 #include <string.h>
@@ -42,13 +43,41 @@ struct azure_member_node *azure_members_nodes(struct arena *a, const struct azur
     return ret;
 }
 
+/* It may be a member of a pool, whichever Service's that is. */
+static bool is_candidate(const struct azure_config *c, const struct tt_node *node, bool excluded)
+{
+    bool no_masters = c->pool_type == AZURE_POOL_IP || (c->standard_sku && c->exclude_masters);
+    return !excluded && (node->flags & TT_NODE_ELIGIBLE) != 0 &&
+           !(no_masters && azure_node_is_control_plane(node));
+}
+
+static uint64_t add_text(uint64_t h, const char *text)
+{
+    return hash_bytes(h, str_nonnull(text), strlen(str_nonnull(text)) + 1);
+}
+
+uint64_t azure_node_digest(const struct azure_config *c, const struct tt_node *node)
+{
+    uint64_t h = azure_node_is_control_plane(node) ? 2 : 1;
+    if (!is_candidate(c, node, azure_node_is_excluded(node, c->resource_group, false))) {
+        return 0;
+    }
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        h = add_text(h, azure_node_internal_ip(node, (enum azure_family)f));
+    }
+    for (size_t i = 0; i < c->n_lbs; i++) {
+        const struct azure_selector *s = &c->lbs[i].nodes;
+        bool matches; /* none matches a selector that is refused */
+        int rc = azure_selector_matches(s, node->labels, node->n_labels, &matches, NULL);
+        h = add_text(h, rc == ERR_OK && matches ? "y" : "n");
+    }
+    return h != 0 ? h : 1;
+}
+
 bool azure_members_wants(const struct azure_members_in *in, const struct azure_pool *p, size_t node)
 {
     const struct azure_member_node *n = &in->nodes[node];
-    bool by_address = in->config->pool_type == AZURE_POOL_IP;
-    bool no_masters = by_address || (in->config->standard_sku && in->config->exclude_masters);
-    if (n->excluded || (n->node->flags & TT_NODE_ELIGIBLE) == 0 ||
-        (no_masters && azure_node_is_control_plane(n->node))) {
+    if (!is_candidate(in->config, n->node, n->excluded)) {
         return false;
     }
     if (p->hosts != NULL && !p->hosts[node]) {

@@ -74,6 +74,9 @@ struct azure_members_diff {
 /* The nodes of a batch with their machines, in its order. */
 struct azure_member_node *azure_members_nodes(struct arena *a, const struct azure_config *c,
                                               const struct tt_node *const *nodes, size_t n);
+/* A digest of what pools read of a node beside its name, machine and eligibility: labels that keep
+ * it out or choose its balancer, and its addresses.  0: it can be in none.  Source: 5.5, 7.1. */
+uint64_t azure_node_digest(const struct azure_config *c, const struct tt_node *node);
 /* Does the node belong into the pool? */
 bool azure_members_wants(const struct azure_members_in *in, const struct azure_pool *p,
                          size_t node);

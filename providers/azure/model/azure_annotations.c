@@ -31,7 +31,8 @@ const struct azure_annotation azure_annotation_table[] = {
      "Basic load balancers only: the VM sets among whose load balancers one is chosen.",
      "the Service is refused when there is no such VM set"},
     {"azure-dns-label-name", "DNS label, or nothing", "the label stays as it is",
-     "DNS label of the public address; an empty value takes it away.", BY_AZURE},
+     "DNS label of the public address, with two families of both; an empty value takes it away.",
+     BY_AZURE},
     {"azure-load-balancer-resource-group", "resource group", "resourceGroup of the cloud-config",
      "Resource group of the public addresses of this Service.",
      "the Service is refused when an address that it names is not there"},
@@ -55,7 +56,9 @@ const struct azure_annotation azure_annotation_table[] = {
      REFUSED},
     {"azure-allowed-service-tags", "service tags with commas between them", "Internet",
      "Only these service tags are admitted.",
-     "the Service is refused for an empty item; what is no tag, Azure refuses"},
+     "the Service is refused for an empty item; what is no tag, Azure refuses, and trimtab then "
+     "for "
+     "an hour before the first write"},
     {"azure-allowed-ip-ranges", "CIDRs with commas between them", "everybody",
      "Only these ranges are admitted.", "wrong ranges are left out, and all others are denied"},
     {"load-balancer-source-ranges", "CIDRs with commas between them", "everybody",

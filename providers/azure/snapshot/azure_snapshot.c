@@ -184,12 +184,25 @@ struct put {
     struct json_object *doc;
 };
 
+/* "/subscriptions/S/providers/NS/TYPE" holds IDs that have "/resourceGroups/G" in between, and a
+ * name behind it; `n`: the length of the ID without that. */
+static bool is_of_subscription(const char *scope, const char *id, size_t n)
+{
+    const char *type = strcasestr(scope, "/providers/");
+    size_t n_type = type == NULL ? 0 : strlen(type);
+    size_t n_head = type == NULL ? 0 : (size_t)(type - scope);
+    return type != NULL && strcasestr(scope, "/resourceGroups/") == NULL && n > n_head + n_type &&
+           strncasecmp(id, scope, n_head) == 0 &&
+           strncasecmp(id + n_head, "/resourceGroups/", strlen("/resourceGroups/")) == 0 &&
+           strncasecmp(id + n - n_type, type, n_type) == 0;
+}
+
 bool azure_snapshot_holds(const char *scope, const char *id)
 {
-    size_t n = strlen(scope);
     const char *name = strrchr(id, '/');
-    return azure_id_eq(scope, id) ||
-           (name != NULL && (size_t)(name - id) == n && azure_has_prefix(id, scope));
+    size_t n = name != NULL ? (size_t)(name - id) : 0;
+    return azure_id_eq(scope, id) || (n > 0 && n == strlen(scope) && azure_has_prefix(id, scope)) ||
+           (n > 0 && is_of_subscription(scope, id, n));
 }
 
 static bool put_where_it_belongs(const char *key, void *value, void *arg)

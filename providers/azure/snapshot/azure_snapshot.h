@@ -27,8 +27,8 @@ void azure_snapshot_put_list(struct azure_snapshot *s, enum azure_kind k, const 
 /* The list, alive as long as the arena; NULL when it is not known or older than `max_age_ms`. */
 struct json_object *azure_snapshot_list(struct azure_snapshot *s, enum azure_kind k,
                                         const char *scope, int64_t max_age_ms, struct arena *a);
-/* Is that the list in which a document of that ID stands: its own ID, or the ID
- * without the name? */
+/* Is that the list in which a document of that ID stands: its own ID, the ID without the name, or
+ * the kind's list of the whole subscription? */
 bool azure_snapshot_holds(const char *scope, const char *id);
 /* One document of a known list: new, changed, or (NULL) gone.  Its scope is found by its ID. */
 void azure_snapshot_put(struct azure_snapshot *s, enum azure_kind k, const char *id,

@@ -42,6 +42,16 @@ struct azure_provider {
      * one more; counts until that moment of the clock.  0: it never did. */
     size_t rules_per_nic;
     int64_t rules_per_nic_until_ms;
+    /* Service tags that Azure has refused, lower case → int64_t: it counts until that moment of the
+     * clock; NULL: none yet */
+    struct map *refused_tags;
+    /* Azure has refused the list of private link services of the whole subscription; it is not
+     * asked for again before that moment of the clock.  0: it never did. */
+    int64_t links_refused_until_ms;
+    unsigned links_refused; /* how often */
+    /* "ns/name" of Services that may have a link of another process in a group that no annotation
+     * names, and that could not be looked for; NULL: there was none */
+    struct map *unlooked;
     /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until
      * the first batch */
     struct map *machines;

@@ -12,6 +12,7 @@
 /* Zones of regions change once in years; upstream asks every half hour. */
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
+#define REFUSED_MS   60000 /* until a list that this identity may not read is asked for again */
 
 /* The views lie in the memory of the last turn, which is gone: a stage that does not look has none
  * (its plan may still ask for them). */
@@ -79,6 +80,21 @@ void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope)
 void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id)
 {
     need(y, k, id, true);
+}
+
+bool azure_need_all_links(struct azure_sync *y)
+{
+    bool may = clock_now_ms(y->s->clock) >= y->p->links_refused_until_ms;
+    if (may) {
+        azure_need(y, AZURE_PLSS, azure_arm_everywhere(y->s->a, &y->p->arm, AZURE_PLSS));
+    }
+    return may;
+}
+
+bool azure_seen_all_links(const struct azure_sync *y)
+{
+    return azure_seen_list(y, AZURE_PLSS, azure_arm_everywhere(y->s->a, &y->p->arm, AZURE_PLSS)) !=
+           NULL;
 }
 
 bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope)
@@ -207,6 +223,19 @@ static void tell(struct azure_sync *y, const struct azure_seen *x)
     }
 }
 
+/* The identity may read groups alone. */
+static bool is_dispensable(struct azure_sync *y, struct azure_seen *x)
+{
+    bool is = x->kind == AZURE_PLSS && x->err.code == ERR_FORBIDDEN &&
+              azure_id_eq(x->scope, azure_arm_everywhere(y->s->a, &y->p->arm, AZURE_PLSS));
+    if (is) {
+        y->p->links_refused_until_ms = clock_now_ms(y->s->clock) + REFUSED_MS;
+        y->p->links_refused++;
+        x->needed = false;
+    }
+    return is;
+}
+
 static int read_missing(struct azure_sync *y, struct azure_seen *const *missing, size_t n,
                         struct err *err)
 {
@@ -227,7 +256,8 @@ static int read_missing(struct azure_sync *y, struct azure_seen *const *missing,
     int rc = ERR_OK;
     for (size_t i = 0; i < n; i++) {
         missing[i]->err = (struct err)ERR_INIT;
-        if (take(y, missing[i], &reads[i], &missing[i]->err) != ERR_OK) {
+        if (take(y, missing[i], &reads[i], &missing[i]->err) != ERR_OK &&
+            !is_dispensable(y, missing[i])) {
             tell(y, missing[i]);
             if (!concerns_some(y, missing[i]) && rc == ERR_OK) {
                 rc = err_copy(err, &missing[i]->err);

@@ -15,6 +15,10 @@ void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* One document of a listed kind, asked for by its ID: what a list lacks is not believed where a
  * write would replace it. */
 void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
+/* Private link services of all groups: azure_see() passes over a refusal.  False: it was refused
+ * within the last minute, and is not asked for. */
+bool azure_need_all_links(struct azure_sync *y);
+bool azure_seen_all_links(const struct azure_sync *y);
 /* A list that does not come from this sync lacks something that should be in it: it is read anew.
  * False: it was read just now, or is not needed. */
 bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope);

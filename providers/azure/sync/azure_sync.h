@@ -28,6 +28,7 @@ struct azure_item {
     bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
     bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
+    bool saw_links;     /* no link of it is anywhere that this sync does not know */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
@@ -188,6 +189,10 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
                               const struct err *err);
 
+/* ERR_INVALID: the Service names a service tag that Azure has refused within the last hour, in a
+ * rule of whatever Service.  Only the security group, which is written last, can tell. */
+int azure_refused_tags_check(const struct azure_sync *y, const struct azure_access *x,
+                             struct err *err) _warn_unused_;
 /* Load balancing rules that a network interface may carry, as far as Azure has said; 0: nothing is
  * known. */
 size_t azure_rules_per_nic(const struct azure_sync *y);

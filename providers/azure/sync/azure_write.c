@@ -7,11 +7,13 @@
  * next stage reads it again. */
 #include "providers/azure/sync/azure_sync.h"
 
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_errors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LIMIT_COUNTS_MS 3600000 /* of a limit that Azure has told */
@@ -206,6 +208,57 @@ static void remember_limit(struct azure_sync *y, const struct err *err)
     }
 }
 
+/* ---- service tags ---------------------------------------------------------------------------- */
+
+/* "Security rule … has invalid Address prefix. Value provided: Nonsense" */
+static bool refuses_tag(const struct err *err, const char *tag)
+{
+    static const char before[] = "Value provided: ";
+    const char *at = strcasestr(err->message, "invalid Address prefix");
+    at = at != NULL ? strcasestr(at, before) : NULL;
+    at = at != NULL ? at + strlen(before) : NULL;
+    size_t n = strlen(tag);
+    return n > 0 && at != NULL && strncasecmp(at, tag, n) == 0 && strcspn(at + n, " .,;'\"") == 0;
+}
+
+static void remember_tags(struct azure_sync *y, const struct lb_op *op, const struct err *err)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (it->service == NULL || !it->want || !str_set_has(&op->owners, it->item->key)) {
+            continue;
+        }
+        const struct azure_access *x = azure_access_read(y->s->a, it->service);
+        for (size_t k = 0; k < x->tags.n; k++) {
+            if (refuses_tag(err, x->tags.items[k])) {
+                int64_t *until = xcalloc(1, sizeof(*until));
+                *until = clock_now_ms(y->s->clock) + LIMIT_COUNTS_MS;
+                y->p->refused_tags =
+                    y->p->refused_tags != NULL ? y->p->refused_tags : map_new(free);
+                map_set(y->p->refused_tags, str_lower(y->s->a, x->tags.items[k]), until);
+            }
+        }
+    }
+}
+
+int azure_refused_tags_check(const struct azure_sync *y, const struct azure_access *x,
+                             struct err *err)
+{
+    bool asks = y->p->refused_tags != NULL && !y->s->planning && !x->service->disable_nsg_rule;
+    for (size_t i = 0; asks && i < x->tags.n; i++) {
+        const char *tag = x->tags.items[i];
+        const int64_t *until = map_get(y->p->refused_tags, str_lower(y->s->a, tag));
+        if (until != NULL && clock_now_ms(y->s->clock) < *until) {
+            return err_set(err, ERR_INVALID,
+                           "annotation " AZURE_ANNOTATION_PREFIX
+                           "azure-allowed-service-tags: Azure refuses \"%.200s\": want service "
+                           "tags",
+                           tag);
+        }
+    }
+    return ERR_OK;
+}
+
 size_t azure_rules_per_nic(const struct azure_sync *y)
 {
     bool counts = y->p->rules_per_nic > 0 && !y->s->planning &&
@@ -223,6 +276,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
         tell(y, op, err);
         remember_clinging(y, w, err);
         remember_limit(y, err);
+        if (w->spec.kind == AZURE_NSGS) {
+            remember_tags(y, op, err);
+        }
     }
     bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
     if (outcome == LB_TOLERATED && w->spec.verb == AZURE_PUT && machine) {

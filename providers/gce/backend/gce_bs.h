@@ -80,6 +80,10 @@ struct gce_bs_input {
     /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
      * back */
     bool holds_former;
+    bool hold_was_refused; /* by the cloud, in the last try of this process */
+    /* ENSURE: operations by which goes what is in the way of this kind, not sealed: what can stand
+     * beside it is made before.  NULL: nothing is. */
+    const struct lb_plan *way;
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */
@@ -92,11 +96,11 @@ struct gce_bs_input {
     unsigned only;
     /* DELETE, with `only`: the kind that it gets; NONE where it gets no balancer */
     enum gce_kind becomes;
-    /* with `only`, in the last stage of the sync: an earlier one has planned to hold the address of
+    /* with `only`, in the last stage of the sync: the one before has planned to hold the address of
      * this family (IPv4, IPv6) */
     bool held[2];
-    /* with `only`, to make room for the kind that it gets: the shared check and the held address
-     * stay */
+    /* with `only`, for what is in the way of the kind that it gets, or to make room for it: the
+     * shared check and the held address stay */
     bool for_room;
     /* DELETE: the kind that it gets calls its firewall as target pools do, and takes that over */
     bool keeps_traffic;
@@ -279,8 +283,8 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
 int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err) _warn_unused_;
-/* DELETE with `becomes`, first half: what must go before a balancer of that kind can be made, and
- * the reservation of its address.  Sets held[] of the families whose address is to be held. */
+/* DELETE with `becomes`: what must go before a balancer of that kind can be made, and the
+ * reservation of its address.  Sets held[] of the families whose address is to be held. */
 void gce_bs_plan_way(struct lb_plan *p, const struct gce_bs_facts *f, const struct gce_bs_input *in,
                      const struct gce_slots *seen, bool held[2]);
 /* Operations from index `from` on delete instance groups: they wait for the backend services that

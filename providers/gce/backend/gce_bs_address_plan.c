@@ -210,14 +210,15 @@ void bs_plan_keep(struct bs_ensure *n, struct bs_side *s)
 
 /* ---- given back ------------------------------------------------------------------------------ */
 
-/* `hold`: the operation of this plan that reserved it, or -1. */
-static void release(struct bs_ensure *n, const char *name, int hold, bool at_failure,
-                    const char *why)
+/* `hold`: the operation of this plan that reserved it, or -1.  Only when all went well
+ * (docs/adr/0074): after a failure the next sync finds the address under our name, and reserves
+ * none anew. */
+static void release(struct bs_ensure *n, const char *name, int hold, const char *why)
 {
     struct lb_op *op = bs_op(&n->e, bs_delete(&n->e, BS_RELEASE, GCE_ADDRESSES, name, why));
     op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = hold >= 0 && at_failure ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    op->finally = LB_FINALLY_OK;
     if (hold >= 0) {
         op->only_if_op = hold;
         op->only_if = LB_DONE;
@@ -233,14 +234,10 @@ static void release_strays(struct bs_ensure *n, const struct bs_side *s)
             (s->held != NULL && str_eq(s->held->name, name) && s->hold < 0)) {
             continue;
         }
-        release(n, name, -1, false,
-                "an interrupted run left it, and no rule of its name is wanted");
+        release(n, name, -1, "an interrupted run left it, and no rule of its name is wanted");
     }
 }
 
-/* Nothing is given back after the critical operation failed: the next sync finds the address under
- * our name, and resumes.  Nor of a new balancer that could not be completed: its firewall
- * names the address. */
 static void release_held(struct bs_ensure *n, const struct bs_side *s)
 {
     bool leftover = s->held != NULL && s->held != s->former && !s->hold_wanted;
@@ -251,7 +248,7 @@ static void release_held(struct bs_ensure *n, const struct bs_side *s)
         s->held != NULL && !s->held_usable ? "an interrupted run left it, and no rule has it"
         : bs_side_changes_rules(s)         ? "the rule keeps it now"
                                    : "an interrupted run left it, and the rule has its address";
-    release(n, s->hold >= 0 ? s->d->address_name : s->held->name, s->hold, !s->hold_first, why);
+    release(n, s->hold >= 0 ? s->d->address_name : s->held->name, s->hold, why);
 }
 
 /* The former rule's, and what was held for the new one where the former came first. */
@@ -260,10 +257,10 @@ static void release_former(struct bs_ensure *n, const struct bs_side *s)
     const struct gce_address *own = held_by_us(n, s);
     bool used = s->held != NULL && s->held == s->former;
     if (used && own != NULL && s->hold < 0) {
-        release(n, own->name, -1, false, "an interrupted run left it, and no rule has it");
+        release(n, own->name, -1, "an interrupted run left it, and no rule has it");
     }
     if (s->keep >= 0 || (s->former != NULL && !n->e.in->holds_former)) {
-        release(n, n->names.former_address[s->family], s->keep, true,
+        release(n, n->names.former_address[s->family], s->keep,
                 used ? "an interrupted run left it, and the rule has its address"
                      : "no former forwarding rule needs it any more");
     }

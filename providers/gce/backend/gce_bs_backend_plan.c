@@ -234,8 +234,10 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
               .summary = arena_printf(e->a, "%s, nodes in %s", want->protocol,
                                       str_count(e->a, b.n, "zone")),
               .note = arena_printf(e->a, "affinity %s", want->affinity));
+    /* Beside the rule of another kind, unless one of its name goes with that. */
+    bool beside = e->in->way != NULL && !bs_deletes(e, GCE_BACKENDS, want->name);
     return bs_emit(
-        e, BS_BACKEND, op,
+        e, beside ? BS_TURN : BS_BACKEND, op,
         (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = gce_own(e->a, body)});
 }
 

@@ -9,6 +9,7 @@ void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_fact
 {
     *e = (struct bs_emit){.a = p->a, .p = p, .f = f, .in = in, .seen = seen};
     gce_emit_init(&e->out, p, in->key, in->call, f->on_xpn ? f->network_project : NULL);
+    e->out.holds_first = in->hold_was_refused;
 }
 
 /* Shifts the indexes of `from` by the same distance: operations are stored in order. */

@@ -181,6 +181,7 @@ static int put_firewall(struct bs_ensure *n, const struct bs_firewall *w,
                         enum bs_phase phase)
 {
     bool create = is == NULL;
+    bool after_former = !create && n->e.in->way != NULL && !w->shared && w->beside.n == 0;
     struct lb_op op =
         LB_OP(.verb = create ? LB_CREATE : LB_CHANGE, .name = want.name,
               .why = create ? w->create_why : why_change(n, w, is, &want),
@@ -195,8 +196,10 @@ static int put_firewall(struct bs_ensure *n, const struct bs_firewall *w,
         op.only_if_op = w->only_after;
         op.only_if = LB_DONE;
     }
+    phase = after_former && phase < BS_BACKEND ? BS_BACKEND : phase;
     int at = bs_emit(&n->e, phase, op, op_of(n, w, is, &want));
     bs_pending_of(&n->e, at)->of_check = w->of_check;
+    bs_pending_of(&n->e, at)->after_former = after_former;
     return at;
 }
 
@@ -308,10 +311,15 @@ static struct gce_firewall above_deny(const struct bs_ensure *n, const struct bs
     return f;
 }
 
-/* The rule that goes has its clients until then, and if it is put back. */
+/* The rule that goes, perhaps one of another kind, has its clients until then, and if it is put
+ * back. */
 static bool stands_by_both(const struct bs_ensure *n, const struct bs_side *s,
                            const struct gce_firewall *is, const struct bs_firewall *w)
 {
+    if (n->e.in->way != NULL) {
+        bool known = w->ip.text != NULL || s->hold >= 0; /* before the new rule is made */
+        return w->has_ip && known && is != NULL && gce_firewall_serves_both(n->e.a, is, w->f);
+    }
     const char *was = s->first == NULL ? "" : gce_l4_ip_without_prefix(n->e.a, s->first->ip);
     bool moves = *was != '\0' && (w->ip.text == NULL || !str_eq(w->ip.text, was));
     return w->has_ip && is != NULL && is->destinations.n > 0 && moves && bs_side_loses_rules(s);

@@ -6,9 +6,12 @@
  * not after the slowest of each phase.  One table for ENSURE, UPDATE and DELETE of all kinds:
  *
  *     an address that is held            one of trimtab that cannot serve has gone
+ *     all others                         a reservation that the last try was refused
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
  *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
+ *     members that leave, and none       the members that join
+ *     stays
  *     a backend service that is made     its check and its NEGs, or the instance groups that stand
  *                                        before it in the plan; the one of its name, or its place,
  *                                        that goes
@@ -21,6 +24,8 @@
  *     a forwarding rule that comes       its backend service, its address, the rule that it
  *                                        replaces
  *     a firewall of another address      the rule with that address
+ *     one that the rule of another kind  that rule, which goes
+ *     has, too
  *     a firewall without the former      the new rule, the deny firewall
  *     address
  *     the deny firewall                  all that lets in; where a rule is replaced, the new one
@@ -143,9 +148,9 @@ static unsigned waits_for(const struct gce_pending *one, bool replaces)
     case FREE:
         return RULE_GOES;
     case CHECK_WALL:
-        return WALL_FIRST;
+        return WALL_FIRST | (one->after_former ? RULE_GOES : 0);
     case TRAFFIC:
-        return WALL_FIRST | (phase == BS_ALLOW ? RULE : 0);
+        return WALL_FIRST | (phase == BS_ALLOW ? RULE : 0) | (one->after_former ? RULE_GOES : 0);
     case NARROW: /* behind deny, which names the former address until then */
         return TRAFFIC | DENY | RULE | RULE_GOES;
     case DENY:
@@ -153,6 +158,8 @@ static unsigned waits_for(const struct gce_pending *one, bool replaces)
     case NEG:
     case JOIN:
         return NEG_FIRST;
+    case LEAVE:
+        return ((const struct gce_op *)one->draft.op.arg)->swaps ? JOIN : 0;
     case BACKEND:
         return CHECK | NEG | RULE_GOES | BACKEND_GOES;
     case TURN:
@@ -201,8 +208,8 @@ static void order_one(struct lb_plan *p, const struct gce_pending *const *items,
     }
     for (size_t i = 0; i < at; i++) {
         const struct gce_pending *other = items[i];
-        if (other->draft.op.verb != LB_KEEP &&
-            ((role_of(other) & on) != 0 || share_a_name(&one->draft.op, &other->draft.op))) {
+        if (other->draft.op.verb != LB_KEEP && (other->first || (role_of(other) & on) != 0 ||
+                                                share_a_name(&one->draft.op, &other->draft.op))) {
             lb_plan_after(p, one->draft.at, other->draft.at);
         }
     }
@@ -240,7 +247,7 @@ static bool has_others(const struct lb_plan *p, size_t from)
 /* An empty group has no network, and no backend service takes it (gce-l4.md §8.3). */
 static void order_after_groups(struct lb_plan *p, size_t from, const struct gce_pending *one)
 {
-    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN)) != 0; i++) {
+    for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN | RULE_GOES)) != 0; i++) {
         if (is_of_groups(&p->ops[i]) && share_an_owner(&p->ops[i], &p->ops[one->draft.at])) {
             lb_plan_after(p, one->draft.at, (int)i);
         }

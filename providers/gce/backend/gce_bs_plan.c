@@ -164,6 +164,15 @@ static int plan_sides(struct bs_ensure *n, struct err *err)
     return rc;
 }
 
+/* Takes in the operations on another kind that is in the way.  A backend service of the wanted name
+ * goes after the rule that refers to it. */
+static void adopt_way(struct bs_ensure *n)
+{
+    struct gce_emit *out = &n->e.out;
+    (void)gce_emit_way(out, n->e.in->way, GCE_WAY_ADDRESSES, BS_FIRST, BS_PREPARE);
+    (void)gce_emit_way(out, n->e.in->way, GCE_WAY_OTHERS, BS_UNRULE, BS_UNRULE);
+}
+
 /* A kind that has no more than NEGs. */
 static int plan_negs_only(struct bs_emit *e, const struct gce_neg_plan *negs, struct err *err)
 {
@@ -189,6 +198,7 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
         return rc;
     }
     name_service(&n);
+    adopt_way(&n);
     bs_plan_check(&n);
     rc = bs_plan_check_firewalls(&n, err);
     rc = rc == ERR_OK ? plan_negs(&n.e, negs, err) : rc;
@@ -247,6 +257,12 @@ static struct gce_strs group_links(const struct bs_emit *e)
     return out;
 }
 
+/* An edit to another kind was carried out in part: the service has the name of both. */
+static bool is_of_other_scheme(const struct gce_bservice *is, enum gce_kind kind)
+{
+    return str_eq(is->scheme, "INTERNAL") != gce_kind_is_internal(kind);
+}
+
 int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err)
@@ -264,6 +280,9 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
     if (is == NULL) {
         return err_set(err, ERR_NOT_FOUND, "there is no backend service %s",
                        has_names ? names.backends[0] : "of this Service");
+    }
+    if (is_of_other_scheme(is, in->kind)) {
+        return ERR_OK; /* no group of this kind is one of its backends; the next ensure has them */
     }
     bool has_negs = gce_kind_has_negs(in->kind);
     struct gce_strs links = has_negs ? neg_links(&e, negs) : group_links(&e);

@@ -233,6 +233,15 @@ int gce_firewall_traffic_equal(struct arena *a, const struct gce_firewall *x,
     return allows_equal(a, &x->denied, &y->denied, ret, err);
 }
 
+bool gce_firewall_serves_both(struct arena *a, const struct gce_firewall *found,
+                              const struct gce_firewall *wanted)
+{
+    bool same = false;
+    bool priority = wanted->priority == 0 || found->priority == wanted->priority;
+    return found->destinations.n > 0 && priority &&
+           gce_firewall_traffic_equal(a, found, wanted, &same, NULL) == ERR_OK && same;
+}
+
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,
                        bool *ret, struct err *err)
 {

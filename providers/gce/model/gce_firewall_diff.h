@@ -44,6 +44,10 @@ bool gce_firewall_tags_differ(struct arena *a, const struct gce_firewall *found,
 /* Health-check firewall (§4.7): description, allowed, sources as text, priority. */
 bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *found,
                                 const struct gce_firewall *wanted);
+/* Can one firewall let clients in to the load balancer that goes and to the one of another kind
+ * that comes, with both addresses as destinations?  `found` as it is for the former one. */
+bool gce_firewall_serves_both(struct arena *a, const struct gce_firewall *found,
+                              const struct gce_firewall *wanted);
 /* Deny firewall (§4.13): everything but tags.  ERR_INVALID when a range or port that is reached
  * does not parse. */
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,

@@ -233,15 +233,13 @@ int gce_l4_source_ranges(struct arena *a, const struct tt_service *s, struct gce
                          LB_SOURCE_RANGES_ANNOTATION, bad);
 }
 
-#define ADDRESS_NAMES_MAX 2 /* one per family; what stands behind is not checked */
-
 struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s)
 {
-    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, ADDRESS_NAMES_MAX)};
+    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, GCE_L4_ADDRESS_NAMES_MAX)};
     const char *value = svc_annotation(s, GCE_ANN_IP_ADDRESSES);
     size_t n = 0;
     char **items = value == NULL ? NULL : str_split(a, value, ',', &n);
-    for (size_t i = 0; i < n && i < ADDRESS_NAMES_MAX; i++) {
+    for (size_t i = 0; i < n && i < GCE_L4_ADDRESS_NAMES_MAX; i++) {
         const char *name = str_trim_unicode(a, items[i]);
         if (url_segment_fault(name) == NULL) { /* as gce_l4_subnet() */
             out.items[out.n++] = name;

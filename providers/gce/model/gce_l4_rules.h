@@ -93,7 +93,8 @@ struct gce_l4_ranges {
 };
 int gce_l4_source_ranges(struct arena *a, const struct tt_service *s, struct gce_l4_ranges *ret,
                          struct err *err) _warn_unused_;
-/* First two names of the address annotation, trimmed (§10, V75–V78). */
+#define GCE_L4_ADDRESS_NAMES_MAX 2 /* one per family; names beyond are not checked */
+/* The first names of the address annotation, trimmed (§10, V75–V78). */
 struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s);
 
 /* ---- balancing ------------------------------------------------------------------------------- */

@@ -66,13 +66,18 @@ struct gce_tp_input {
     bool changes_kind;
     /* DELETE: that kind calls its firewall alike, and takes this one over */
     bool keeps_traffic;
-    /* DELETE, in the last stage of the sync: an earlier one has planned to hold the address */
+    /* DELETE, in the last stage of the sync: the one before has planned to hold the address */
     bool held;
-    /* DELETE to make room for the kind that it gets: the shared check and the held address stay */
+    /* DELETE of what is in the way of the kind that it gets, or to make room for it: the shared
+     * check and the held address stay */
     bool for_room;
     /* ENSURE: what it had as another kind goes in this sync, whose last stage gives its address
      * back */
     bool holds_former;
+    bool hold_was_refused; /* by the cloud, in the last try of this process */
+    /* ENSURE: operations by which goes what is in the way of this kind, not sealed: what can stand
+     * beside it is made before.  NULL: nothing is. */
+    const struct lb_plan *way;
     bool puts_right;                /* lb_puts_right() */
     bool leads_back;                /* lb_leads_back() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
@@ -174,8 +179,8 @@ int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
 int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_names *names,
                        const struct gce_tp_observed *o, struct err *err) _warn_unused_;
-/* DELETE of a Service that gets another kind, first half: the rule, whose name that one needs, and
- * the reservation of its address.  Returns whether there is one to be given back. */
+/* DELETE of a Service that gets another kind: the rule, whose name that one needs, and the
+ * reservation of its address.  Returns whether there is one to be given back. */
 bool gce_tp_plan_way(struct lb_plan *p, const struct gce_tp_facts *facts,
                      const struct gce_tp_input *in, const struct gce_names *names,
                      const struct gce_tp_observed *o);

@@ -5,7 +5,9 @@
  *             that are at their limit
  *     wave    NEGs are made, in all zones at the same time
  *     wave    members join ∥ members leave, 500 in a call; no detach is sent before
- *             the attach was taken up, and neither waits for the other to end
+ *             the attach was taken up, and neither waits for the other to end,
+ *             unless none of the members before stays: an attach that was taken up
+ *             may fail, and nothing would serve then
  *
  * A NEG whose description names another cluster or Service is never touched, and no member is
  * detached from a NEG whose members could not be read.  A leaving member is logged with its
@@ -41,6 +43,7 @@ struct work {
     const struct tt_call *call;
     struct change *changes; /* one for each NEG */
     bool wave_open;
+    bool swaps; /* members join, and none of those before stays */
 };
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -255,10 +258,12 @@ static int members(struct work *k, const struct gce_neg_one *one, enum gce_verb 
                                       str_count(k->a, n, "node")),
               .fields = diff.fields, .n_fields = diff.n);
     op.sent_after = after;
-    return append(
-        k, op,
-        (struct gce_op){
-            .verb = verb, .zone = one->zone, .body = gce_endpoints_body(e, n), .members = true});
+    return append(k, op,
+                  (struct gce_op){.verb = verb,
+                                  .zone = one->zone,
+                                  .body = gce_endpoints_body(e, n),
+                                  .members = true,
+                                  .swaps = k->swaps && !join});
 }
 
 static size_t batch(size_t all, size_t from)
@@ -347,6 +352,17 @@ static void make_room(struct work *k)
     k->wave_open = false;
 }
 
+/* Does none of the members that serve now stay?  Unknown ones are no members to rely on. */
+static bool all_leave(const struct work *k)
+{
+    size_t stay = 0;
+    for (size_t i = 0; i < k->n->n; i++) {
+        const struct gce_neg_one *one = &k->items[i];
+        stay += one->seen == NULL || one->unknown ? 0 : one->n_is - k->changes[i].n_leave;
+    }
+    return stay == 0;
+}
+
 static void members_change(struct work *k)
 {
     int any_join = -1;
@@ -354,6 +370,7 @@ static void members_change(struct work *k)
         attach(k, i);
         any_join = any_join < 0 ? k->changes[i].join_op : any_join;
     }
+    k->swaps = any_join >= 0 && all_leave(k);
     for (size_t i = 0; i < k->n->n; i++) {
         detach(k, i, any_join);
     }

@@ -17,7 +17,9 @@ void gce_emit_init(struct gce_emit *e, struct lb_plan *p, const char *key,
 
 static int note(struct gce_emit *e, int phase, struct lb_op op, struct gce_op *arg)
 {
-    const struct gce_pending one = {.draft = LB_DRAFT(phase, op), .arg = arg};
+    bool holds = arg != NULL && arg->c == GCE_ADDRESSES && arg->verb == GCE_INSERT;
+    const struct gce_pending one = {
+        .draft = LB_DRAFT(phase, op), .arg = arg, .first = holds && e->holds_first};
     return lb_drafts_add(&e->drafts, &one);
 }
 
@@ -38,6 +40,24 @@ int gce_emit(struct gce_emit *e, int phase, struct lb_op op, struct gce_op arg)
 int gce_emit_foreign(struct gce_emit *e, int phase, struct lb_op op)
 {
     return note(e, phase, op, NULL);
+}
+
+size_t gce_emit_way(struct gce_emit *e, const struct lb_plan *way, unsigned which, int deletes,
+                    int creates)
+{
+    size_t n = 0;
+    for (size_t i = 0; way != NULL && i < way->n_ops; i++) {
+        struct lb_op op = way->ops[i];
+        struct gce_op *arg = arena_memdup(e->a, op.arg, sizeof *arg);
+        unsigned group = arg->c == GCE_ADDRESSES ? GCE_WAY_ADDRESSES : GCE_WAY_OTHERS;
+        if ((group & which) != 0) {
+            op.after = (struct lb_after){0};
+            op.arg = arg;
+            (void)note(e, op.verb == LB_DELETE ? deletes : creates, op, arg);
+            n++;
+        }
+    }
+    return n;
 }
 
 void gce_emit_keep(struct gce_emit *e, int phase, enum gce_collection c, const char *name)

@@ -22,6 +22,8 @@ struct gce_pending {
     bool turns;         /* a backend service: it gets another check, which must be let in before */
     bool narrows;       /* a firewall: the former address goes from it */
     bool needs_members; /* and which only those pass that join in the same plan */
+    bool first;         /* a reservation: all operations behind it wait for it */
+    bool after_former;  /* a firewall: the rule of another kind has its clients until it goes */
 };
 struct gce_emit {
     struct arena *a;
@@ -30,6 +32,9 @@ struct gce_emit {
     const struct tt_call *call; /* for reports */
     /* Shared VPC: the project whose firewalls another team may have to change; else NULL */
     const char *host_project;
+    /* The last try was refused a reservation: nothing else is changed before it is there
+     * (docs/adr/0074). */
+    bool holds_first;
     struct lb_drafts drafts; /* of struct gce_pending */
 };
 void gce_emit_init(struct gce_emit *e, struct lb_plan *p, const char *key,
@@ -44,6 +49,13 @@ void gce_emit_keep(struct gce_emit *e, int phase, enum gce_collection c, const c
 int gce_emit_delete(struct gce_emit *e, int phase, struct gce_op arg, const char *why);
 /* Notes an operation as it is: another planner's. */
 int gce_emit_foreign(struct gce_emit *e, int phase, struct lb_op op);
+/* Notes the operations of a plan for another kind that act on one of the collections (a mask of
+ * GCE_WAY_…), with `deletes` or `creates` as their phase: the table of the kind at hand says what
+ * they wait for.  Returns their number. */
+#define GCE_WAY_ADDRESSES 1u
+#define GCE_WAY_OTHERS    2u /* forwarding rules, backend services */
+size_t gce_emit_way(struct gce_emit *e, const struct lb_plan *way, unsigned which, int deletes,
+                    int creates);
 /* An operation that is noted, to be completed; valid until the next one is noted. */
 struct gce_pending *gce_emit_at(const struct gce_emit *e, int handle);
 /* Is a delete of it noted already? */

@@ -57,6 +57,8 @@ struct gce_op {
     /* attach, detach, add, remove, and a target pool that is made: a member that is gone, that is
      * there already, or that is no member is left out, and the rest is sent again. */
     bool members;
+    /* detach: none of the members that serve stays, so that those that join must be in before. */
+    bool swaps;
     /* Target pools: their owners read the cloud's own words, so a refusal keeps them, and no event
      * says what was done. */
     bool plain;

@@ -12,6 +12,7 @@ void tp_emit_init(struct tp_emit *e, struct lb_plan *p, const struct gce_tp_fact
     *e = (struct tp_emit){.a = p->a, .p = p, .facts = facts, .in = in, .o = o};
     gce_emit_init(&e->out, p, in->key, in->outcome->call,
                   facts->on_xpn ? facts->network_project : NULL);
+    e->out.holds_first = in->hold_was_refused;
 }
 
 void tp_next_wave(struct tp_emit *e)

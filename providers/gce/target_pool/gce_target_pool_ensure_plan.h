@@ -45,6 +45,9 @@ void tp_plan_check(struct tp_ensure *n);
  * nodes have no tags. */
 int tp_plan_check_firewall(struct tp_ensure *n, struct err *err) _warn_unused_;
 int tp_plan_traffic(struct tp_ensure *n, struct err *err) _warn_unused_;
+/* A rule of another kind has the traffic firewall, which cannot serve both: it changes when that
+ * rule has gone. */
+bool tp_traffic_waits(const struct tp_ensure *n);
 void tp_plan_narrow(struct tp_ensure *n);
 int tp_plan_deny(struct tp_ensure *n, struct err *err) _warn_unused_;
 

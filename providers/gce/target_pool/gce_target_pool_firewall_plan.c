@@ -200,10 +200,23 @@ static struct gce_op firewall_op(const struct tp_ensure *n, const struct firewal
     return arg;
 }
 
-/* The rule that goes has its clients until then, and if it is put back. */
+bool tp_traffic_waits(const struct tp_ensure *n)
+{
+    const struct gce_tp_observed *o = n->o;
+    return n->e.in->way != NULL && o->has_traffic == GCE_PRESENT &&
+           !gce_firewall_serves_both(n->e.a, &o->traffic, &n->d->traffic);
+}
+
+/* The rule that goes, perhaps one of another kind, has its clients until then, and if it is put
+ * back. */
 static void stand_by_both(struct tp_ensure *n, struct firewall_plan *fp)
 {
     bool moves = n->ip.text == NULL || !str_eq(n->ip.text, n->o->rule.ip);
+    if (n->e.in->way != NULL && fp->f == &n->d->traffic && fp->has == GCE_PRESENT &&
+        !tp_traffic_waits(n)) {
+        fp->beside = fp->found->destinations;
+        return;
+    }
     if (fp->has == GCE_PRESENT && fp->differs && n->new_rule && n->need.exists && moves &&
         gce_tp_firewall_has_ip(n->d, fp->f)) {
         fp->beside = fp->found->destinations;

@@ -7,12 +7,16 @@
  * slowest of each wave.  One table for all three planners:
  *
  *     an address that is held           one of its name that cannot serve has gone
+ *     all others                        a reservation that the last try was refused
  *     a firewall that lets in           the deny firewall that goes, so that deny never wins over
  *                                       allow
  *     a pool, its members               what was done to the pool before; its check
  *     another check in a pool           the same, and the firewall that lets the check in: no pool
  *                                       may lose a node for want of it
- *     a forwarding rule that goes       its address that is held
+ *     a forwarding rule that goes       its address that is held; of another kind, too: all that
+ *                                       its replacement needs to serve at once
+ *     a firewall that the rule of       that rule, which goes
+ *     another kind has, too
  *     a forwarding rule                 its pool with all members
  *     a firewall without the former     the new rule, the deny firewall
  *     address
@@ -107,7 +111,7 @@ static unsigned waits_for(unsigned role)
     case POOL_GOES:
         return RULE_GOES | POOL | SWAP;
     case RULE_GOES:
-        return HOLD;
+        return HOLD | CHECK | CHECK_WALL | TRAFFIC | POOL | SWAP;
     case RULE:
         return POOL | SWAP | POOL_GOES | RULE_GOES | HOLD | FREE;
     case NARROW:
@@ -133,12 +137,13 @@ void tp_order(struct lb_plan *p, const struct gce_pending *const *items, size_t 
         int at = items[i]->draft.at;
         bool barrier = items[i]->draft.op.critical; /* it waits for all before it in any case */
         unsigned on = barrier ? 0 : waits_for(role_of(names, items[i]));
+        on |= items[i]->after_former ? RULE_GOES : 0;
         if (op == NULL) {
             continue;
         }
         lb_plan_after(p, at, op->n_late > 0 ? op->late[0].value.op : -1);
         for (size_t k = 0; k < i; k++) {
-            if ((role_of(names, items[k]) & on) != 0) {
+            if (items[k]->first || (role_of(names, items[k]) & on) != 0) {
                 lb_plan_after(p, at, items[k]->draft.at);
             }
         }

@@ -218,14 +218,14 @@ static void plan_keep(struct tp_ensure *n)
     }
 }
 
-/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
- * given back; after it, nothing: the next sync finds the address under our name and resumes. */
+/* Only when all went well (docs/adr/0074): after a failure the next sync finds the address under
+ * our name, and reserves none anew.  Upstream gives it back (§4.4 step 4). */
 static void release(struct tp_ensure *n, const char *name, int hold, const char *why)
 {
     struct lb_op *op = tp_op(&n->e, tp_delete(&n->e, GCE_ADDRESSES, name, why));
     op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    op->finally = LB_FINALLY_OK;
     if (hold >= 0) {
         op->only_if_op = hold;
         op->only_if = LB_DONE;
@@ -505,6 +505,8 @@ static void plan_first(struct tp_ensure *n)
                              "the deny firewall is switched off");
         gce_emit_at(&e->out, deny)->arg->command = NULL; /* it shuts no client out */
     }
+    e->wave_open = gce_emit_way(&e->out, e->in->way, GCE_WAY_ADDRESSES, e->wave, e->wave + 1) > 0 ||
+                   e->wave_open;
     tp_next_wave(e);
 }
 
@@ -518,11 +520,11 @@ static int plan_prepare(struct tp_ensure *n, struct err *err)
     if (!late || !n->d->local) {
         rc = tp_plan_check_firewall(n, err);
     }
-    if (rc == ERR_OK && !late) {
+    if (rc == ERR_OK && !late && !tp_traffic_waits(n)) {
         rc = tp_plan_traffic(n, err);
     }
     tp_next_wave(&n->e);
-    if (rc == ERR_OK && late) {
+    if (rc == ERR_OK && late && !tp_traffic_waits(n)) {
         rc = tp_plan_traffic(n, err);
     }
     if (rc == ERR_OK && late && n->d->local) {
@@ -531,7 +533,25 @@ static int plan_prepare(struct tp_ensure *n, struct err *err)
     return rc;
 }
 
-static void plan_pool_and_rule(struct tp_ensure *n)
+/* Takes in the operations on another kind that is in the way of the rule; then the firewall goes
+ * over from that one. */
+static int plan_way(struct tp_ensure *n, struct err *err)
+{
+    struct tp_emit *e = &n->e;
+    tp_next_wave(e);
+    e->wave_open = gce_emit_way(&e->out, e->in->way, GCE_WAY_OTHERS, e->wave, e->wave) > 0;
+    tp_next_wave(e);
+    if (!tp_traffic_waits(n)) {
+        return ERR_OK;
+    }
+    int rc = tp_plan_traffic(n, err);
+    if (rc == ERR_OK && n->traffic >= 0) {
+        gce_emit_at(&e->out, n->traffic)->after_former = true;
+    }
+    return rc;
+}
+
+static int plan_pool_and_rule(struct tp_ensure *n, struct err *err)
 {
     struct tp_emit *e = &n->e;
     bool remove_rule = n->need.exists && n->new_rule;
@@ -550,7 +570,9 @@ static void plan_pool_and_rule(struct tp_ensure *n)
         }
         plan_new_pool(n);
     }
+    int rc = plan_way(n, err);
     plan_rule(n);
+    return rc;
 }
 
 static void tell_effects(struct tp_ensure *n)
@@ -594,8 +616,8 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (rc != ERR_OK) {
         return rc;
     }
-    plan_pool_and_rule(&n);
-    rc = tp_plan_deny(&n, err);
+    rc = plan_pool_and_rule(&n, err);
+    rc = rc == ERR_OK ? tp_plan_deny(&n, err) : rc;
     if (rc != ERR_OK) {
         return rc;
     }

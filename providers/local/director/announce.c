@@ -159,6 +159,49 @@ void local_director_announce(struct local_director *d, const struct local_announ
     local_director_wake(d);
 }
 
+static bool names(const struct local_announce_order *o, int link)
+{
+    for (size_t i = 0; i < o->n_links; i++) {
+        if (o->links[i]->index == link) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void local_director_follow_links(struct local_director *d, const struct local_announce_order *order)
+{
+    int64_t now_ms = clock_now_ms(d->args.clock);
+
+    mutex_lock(&d->lock);
+    struct director_address *old = address_of(d, &order->addr);
+    size_t n_new = old == NULL ? 0 : count_new(old, order);
+    size_t n_stays = 0;
+    for (size_t i = 0; old != NULL && i < old->n; i++) {
+        n_stays += names(order, old->on[i].link);
+    }
+    if (old != NULL && (n_new > 0 || n_stays < old->n)) {
+        struct director_address *x = keep_alloc(address_size(n_stays + n_new));
+        *x = *old;
+        x->n = 0;
+        for (size_t i = 0; i < old->n; i++) {
+            if (names(order, old->on[i].link)) {
+                x->on[x->n++] = old->on[i];
+            }
+        }
+        due_drop(&d->announce_due, &old->due);
+        x->due = (struct due_place){0};
+        (void)index_put(&d->announcements, x);
+        keep_free(old, address_size(old->n));
+        for (size_t i = 0; i < order->n_links; i++) {
+            order_on(x, order, order->links[i]->index, now_ms);
+        }
+        schedule(d, x);
+    }
+    mutex_unlock(&d->lock);
+    local_director_wake(d);
+}
+
 void local_director_withdraw(struct local_director *d, const struct ip_addr *addr)
 {
     mutex_lock(&d->lock);

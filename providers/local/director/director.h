@@ -126,6 +126,10 @@ struct local_announce_order {
  * only if it is this director's at once.  On a link where it is announced already
  * only `refresh_ms` changes. */
 void local_director_announce(struct local_director *d, const struct local_announce_order *order);
+/* One that is announced is announced on the links of the order from now on, and on no other;
+ * order->probe is false.  Nothing happens to one that is not. */
+void local_director_follow_links(struct local_director *d,
+                                 const struct local_announce_order *order);
 /* It was away for a moment: it is announced anew where it is announced. */
 void local_director_again(struct local_director *d, const struct ip_addr *addr);
 /* Ends it on all links. */

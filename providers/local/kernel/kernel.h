@@ -290,8 +290,8 @@ struct local_kernel_ops {
     int (*nft_remove)(struct local_kernel *k, const char *instance, struct err *err);
     /* Packets that the kernel had begun to look up are through when this returns ERR_OK.  Between
      * two transactions: a packet that missed what the first one brought does not miss what
-     * the second one takes away, too.  Waits for LOCAL_SETTLE_MS at most, and not from Linux 6.18
-     * on; no request.  ERR_INVALID: the kernel does not say so; ERR_TRANSIENT: not in time. */
+     * the second one takes away, too.  Waits for LOCAL_SETTLE_MS at most; no request.
+     * ERR_INVALID: the kernel does not say so; ERR_TRANSIENT: not in time. */
     int (*settle)(struct local_kernel *k, struct err *err);
 
     int (*links)(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,

@@ -7,7 +7,6 @@
 
 #include <linux/netlink.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 struct real_kernel {
     struct local_kernel k; /* first: the handle that callers have */
@@ -96,9 +95,7 @@ static int nft_remove(struct local_kernel *k, const char *instance, struct err *
 
 static int settle(struct local_kernel *k, struct err *err)
 {
-    struct utsname name;
-
-    return uname(&name) == 0 ? local_settle(real(k)->settler, name.release, err) : ERR_OK;
+    return local_settle(real(k)->settler, err);
 }
 
 static int links(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,

@@ -104,12 +104,10 @@ int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local
 
 /* --- packets under way (settle.c) ------------------------------------------------------------- */
 
-/* Of a kernel of this release ("6.1.0-57-cloud-amd64"); one that cannot be read: false.  Pure. */
-bool local_settle_is_needed(const char *release);
 struct local_settler;
 struct local_settler *local_settler_new(void);
 void local_settler_free(struct local_settler *s);
-int local_settle(struct local_settler *s, const char *release, struct err *err);
+int local_settle(struct local_settler *s, struct err *err);
 
 /* --- connections, sysctls --------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 #include <linux/membarrier.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,8 +19,6 @@
 
 #include "common/base/limits.h"
 
-#define MAJOR       6 /* the first version that needs no wait: 6.18 */
-#define MINOR       18
 #define THREADS_MAX 4 /* all but one: their callers have gone on */
 
 /* Shared by the handle of the kernel and its threads. */
@@ -51,15 +48,6 @@ void local_settler_free(struct local_settler *s)
     if (s != NULL && atomic_fetch_sub(&s->users, 1) == 1) {
         free(s);
     }
-}
-
-bool local_settle_is_needed(const char *release)
-{
-    unsigned major = 0;
-    unsigned minor = 0;
-
-    return sscanf(release, "%u.%u", &major, &minor) == 2 &&
-           (major < MAJOR || (major == MAJOR && minor < MINOR));
 }
 
 static void leave(struct settling *x)
@@ -129,11 +117,8 @@ static int say_refused(int error, struct err *err)
         strerror(error));
 }
 
-int local_settle(struct local_settler *s, const char *release, struct err *err)
+int local_settle(struct local_settler *s, struct err *err)
 {
-    if (!local_settle_is_needed(release)) {
-        return ERR_OK;
-    }
     if (atomic_load(&s->refused) != 0) {
         return say_refused(atomic_load(&s->refused), err);
     }

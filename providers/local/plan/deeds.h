@@ -24,8 +24,8 @@ extern const struct lb_op_type local_ipvs_type;
 struct local_nft_deed {
     const struct local_nft_change *changes;
     size_t n;
-    /* Something takes the place of what goes: packets that were looked up before it came
-     * are waited for first. */
+    /* Something that is looked up earlier takes the place of what goes: packets that were looked up
+     * before it came are waited for first. */
     bool settles;
 };
 struct local_hold_deed {

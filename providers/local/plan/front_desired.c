@@ -215,6 +215,22 @@ bool local_front_has_target(const struct local_front *f)
     return f->m > 0 || local_ipvs_some_weight(&f->ipvs);
 }
 
+int local_family_of(const struct ip_addr *vip)
+{
+    return vip->len == 16 ? FAMILY_IPV6 : FAMILY_IPV4;
+}
+
+void local_front_weigh(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
+                       size_t i)
+{
+    if (x->weigher != NULL) {
+        w->base[i] = w->targets[i];
+        w->base[i].items =
+            arena_memdup(a, w->base[i].items, w->base[i].n * sizeof *w->base[i].items);
+        x->weigher->weigh(x->weigher->arg, a, x, w, i);
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static int front_of(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
@@ -222,12 +238,13 @@ static int front_of(struct arena *a, const struct local_front_args *x, struct lo
 {
     const struct tt_port *port = &x->service->ports[i];
     struct local_front *f = &w->fronts[i];
-    const struct local_target_args args = {
+    const struct local_front *have = NULL;
+    struct local_target_args args = {
         .config = x->config,
         .serve = &w->serve,
         .service = x->service,
         .port = port,
-        .family = x->vip.len == 16 ? FAMILY_IPV6 : FAMILY_IPV4,
+        .family = local_family_of(&x->vip),
         .nodes = x->nodes,
         .n_nodes = x->n_nodes,
         .slices = x->slices,
@@ -239,20 +256,20 @@ static int front_of(struct arena *a, const struct local_front_args *x, struct lo
                               .snat = w->serve.snat};
     int rc = protocol_of(port, &f->id.protocol, err);
     if (rc == ERR_OK) {
+        have = front_that_stands(x, &f->id);
+        args.slots = have == NULL ? NULL : have->slots;
+        args.n_slots = have == NULL ? 0 : have->m;
+        /* A mode that would serve fewer than the one that stands is no way on. */
+        args.served = args.n_slots > 0 || (x->served && !(have != NULL && have->ipvs.served));
         rc = local_targets_of(a, &args, &w->targets[i], err);
     }
     if (rc == ERR_OK && w->serve.mode == LOCAL_MODE_IPVS_DR) {
         w->n_far = local_ipvs_keep_near(a, &w->targets[i], x->addrs, x->n_addrs);
     }
-    if (rc == ERR_OK && x->weigher != NULL) {
-        w->base[i] = w->targets[i];
-        w->base[i].items =
-            arena_memdup(a, w->base[i].items, w->base[i].n * sizeof *w->base[i].items);
-        x->weigher->weigh(x->weigher->arg, a, x, w, i);
-    }
     if (rc == ERR_OK) {
+        local_front_weigh(a, x, w, i);
         const struct local_front_serving by = {
-            .config = x->config, .serve = &w->serve, .have = front_that_stands(x, &f->id)};
+            .config = x->config, .serve = &w->serve, .have = have};
         local_front_serve(a, &by, &w->targets[i], f);
     }
     return rc;

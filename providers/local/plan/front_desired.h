@@ -30,6 +30,7 @@ struct local_front_args {
     /* what stands at this address, so that slots move as little as can be */
     const struct local_front *have;
     size_t n_have;
+    bool served; /* the Service has served before, at this address or another one */
     const struct local_link_addr *addrs; /* of this director */
     size_t n_addrs;
     const struct local_weigher *weigher; /* NULL: all targets are well */
@@ -53,6 +54,16 @@ struct local_wanted {
 int local_fronts_desired(struct arena *a, const struct local_front_args *args,
                          struct local_wanted *ret, struct err *err) _warn_unused_;
 
+/* For a Service that is refused: the frontends of args->have as they stand, with the targets of
+ * now; args->wish is not read. */
+void local_fronts_kept(struct arena *a, const struct local_front_args *args,
+                       struct local_wanted *ret);
+
+/* AF_INET or AF_INET6. */
+int local_family_of(const struct ip_addr *vip);
+/* Notes w->targets[i] as w->base[i], and lets the weigher, if there is one, take weights. */
+void local_front_weigh(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
+                       size_t i);
 /* By what a frontend is served. */
 struct local_front_serving {
     const struct local_config *config;

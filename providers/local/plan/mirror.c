@@ -21,7 +21,8 @@ struct kept_vip {
     bool held : 1;
     bool exported : 1;
     bool announced : 1;
-    int held_on;
+    bool twice : 1;
+    int held_on, also_on;
     uint32_t read_at; /* how often others had written when it was read */
     struct mirror_fronts fronts;
     const struct interned *comment;
@@ -158,6 +159,8 @@ static struct local_vip vip_of_kept(const struct kept_vip *v)
                               .comment = intern_str(v->comment),
                               .held = v->held,
                               .held_on = v->held_on,
+                              .twice = v->twice,
+                              .also_on = v->also_on,
                               .exported = v->exported,
                               .announced = v->announced};
 }
@@ -293,8 +296,8 @@ void local_mirror_forget_table(struct local_mirror *m)
 
 static void forget_hold(struct local_mirror *m, struct kept_vip *v)
 {
-    v->held = v->exported = false;
-    v->held_on = 0;
+    v->held = v->exported = v->twice = false;
+    v->held_on = v->also_on = 0;
     drop_if_empty(m, v);
 }
 
@@ -442,6 +445,19 @@ void local_mirror_element(struct local_mirror *m, const struct local_nft_element
 
 /* ---- holds and announcements ----------------------------------------------------------------- */
 
+static void let_go(struct kept_vip *v, int link)
+{
+    if (v->held && v->held_on == link) {
+        v->held = v->twice;
+        v->held_on = v->also_on;
+        v->announced = v->announced && v->held;
+    } else if (!v->twice || v->also_on != link) {
+        return;
+    }
+    v->twice = false;
+    v->also_on = 0;
+}
+
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone)
 {
@@ -449,13 +465,15 @@ void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
 
     if (kind == LOCAL_ROUTE_EXPORT) {
         v->exported = !gone;
-    } else if (!gone) {
+    } else if (gone) {
+        let_go(v, link);
+    } else if (!v->held) {
         v->held = true;
         v->held_on = link;
-    } else if (v->held_on == link) {
-        v->held = false;
-        v->held_on = 0;
-        v->announced = false;
+    } else if (v->held_on != link) { /* the newest counts; in the end one is left */
+        v->twice = true;
+        v->also_on = v->held_on;
+        v->held_on = link;
     }
     drop_if_empty(m, v);
 }
@@ -474,6 +492,13 @@ const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, st
     const struct kept_vip *v = find(m, addr);
 
     return v == NULL ? NULL : open_vip(a, v);
+}
+
+bool local_mirror_is_held(const struct local_mirror *m, const struct ip_addr *addr)
+{
+    const struct kept_vip *v = find(m, addr);
+
+    return v != NULL && v->held;
 }
 
 const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr)

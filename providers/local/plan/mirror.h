@@ -45,7 +45,8 @@ void local_mirror_ipvs_there(struct local_mirror *m, const struct local_ipvs_ser
 /* The kernel has made this change. */
 void local_mirror_ipvs_change(struct local_mirror *m, const struct local_ipvs_change *c,
                               int64_t now_ms);
-/* The address is held (by a route: `link` 0) or exported now, or is not any more. */
+/* The address is held (by a route: `link` 0) or exported now, or is not any more.  It may be held
+ * in two ways. */
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone);
 void local_mirror_announced(struct local_mirror *m, const struct ip_addr *addr, bool yes);
@@ -68,6 +69,7 @@ void local_mirror_any(const struct local_mirror *m,
 void local_mirror_each_named(const struct local_mirror *m, const char *comment,
                              void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* A copy in the arena, so that the mirror may change meanwhile. */
+bool local_mirror_is_held(const struct local_mirror *m, const struct ip_addr *addr);
 struct local_front local_front_copy(struct arena *a, const struct local_front *f);
 /* In the scope (sets scope4/6)? */
 bool local_mirror_has_scope(const struct local_mirror *m, const struct ip_net *net);

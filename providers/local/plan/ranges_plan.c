@@ -216,10 +216,12 @@ void local_ranges_narrow(struct emit *e)
         struct changes c = range_changes(e, from, to);
         change_nets(&c, true, from, to);
         add_overlapping(&c, LOCAL_NFT_FROM, from, to);
+        /* A packet is looked up in ALL, FROM and ALSO, in this order: it may miss both what came
+         * and what goes only where ALL takes the place of FROM. */
         emit_ranges(e, to,
                     LB_OP(.verb = LB_CHANGE, .kind = "source ranges",
                           .why = "its source ranges have changed"),
-                    &c, true);
+                    &c, to->all);
     }
 }
 

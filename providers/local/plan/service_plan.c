@@ -309,7 +309,14 @@ static void fill(struct emit *e)
     }
 }
 
-/* Of its maps the one that it is not to be in. */
+/* In the order of rules: the maps of slots one after the other come first. */
+static unsigned rule_of(const struct local_front *f)
+{
+    return (f->hash ? LOCAL_SLOTS_MAX : 0u) + f->m;
+}
+
+/* Of its maps the one that it is not to be in.  A packet that does not find the frontend there any
+ * more finds it in a map of a later rule. */
 static void leave_map(struct emit *e)
 {
     for (size_t i = 0; i < e->s->n_want; i++) {
@@ -325,7 +332,7 @@ static void leave_map(struct emit *e)
         struct changes c = local_changes_for(e, old.m);
         change_slots(&c, &old, NULL);
         struct local_nft_deed *deed = local_deed_of(e, &c);
-        deed->settles = true;
+        deed->settles = rule_of(to) < rule_of(&old);
         local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "former slots",
                             .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
                             .why = "its slots stand in another map", .arg = deed));
@@ -338,33 +345,38 @@ static void narrow(struct emit *e)
     local_ranges_narrow(e);
 }
 
-static void hold_op(struct emit *e, const struct local_vip_pair *v, bool del,
-                    enum local_route_kind kind, int link)
+static void hold_op(struct emit *e, const struct local_vip_pair *v, bool del, const char *kind,
+                    int link)
 {
     struct local_hold_deed *deed = ARENA_NEW(e->a, struct local_hold_deed);
-    bool exports = kind == LOCAL_ROUTE_EXPORT;
+    bool exports = str_eq(kind, "announcement");
 
-    *deed = (struct local_hold_deed){.del = del, .kind = kind, .addr = v->have.addr, .link = link};
-    local_emit(e,
-               LB_OP(.verb = del ? LB_DELETE : LB_CREATE, .kind = exports ? "announcement" : "hold",
-                     .shared = true, .name = addr_name(e, &v->have.addr), .type = &local_hold_type,
-                     .why = v->why, .arg = deed, .tolerate = del ? LB_TOLERATE_ABSENT : 0,
-                     .summary = exports     ? "a route for routing daemons"
-                                : link != 0 ? "an address on the announcing interface"
-                                            : "a local route"));
+    *deed = (struct local_hold_deed){.del = del,
+                                     .kind = exports ? LOCAL_ROUTE_EXPORT : LOCAL_ROUTE_HOLD,
+                                     .addr = v->have.addr,
+                                     .link = link};
+    local_emit(e, LB_OP(.verb = del ? LB_DELETE : LB_CREATE, .kind = kind, .shared = true,
+                        .name = addr_name(e, &v->have.addr), .type = &local_hold_type,
+                        .why = v->why, .arg = deed, .tolerate = del ? LB_TOLERATE_ABSENT : 0,
+                        .summary = exports     ? "a route for routing daemons"
+                                   : link != 0 ? "an address on the announcing interface"
+                                               : "a local route"));
 }
 
-static bool held_as_wanted(const struct local_vip_pair *v)
+/* By the first way, or by the second one, in which it stands. */
+static bool held_as_wanted(const struct local_vip_pair *v, bool second)
 {
-    return v->have.held && v->have.held_on == v->want.held_on;
+    bool stands = second ? v->have.twice : v->have.held;
+
+    return stands && (second ? v->have.also_on : v->have.held_on) == v->want.held_on;
 }
 
 static void hold(struct emit *e)
 {
     for (size_t i = 0; i < e->s->n_vips; i++) {
         const struct local_vip_pair *v = &e->s->vips[i];
-        if (v->want.held && !held_as_wanted(v)) {
-            hold_op(e, v, false, LOCAL_ROUTE_HOLD, v->want.held_on);
+        if (v->want.held && !held_as_wanted(v, false) && !held_as_wanted(v, true)) {
+            hold_op(e, v, false, "hold", v->want.held_on);
         }
     }
 }
@@ -384,7 +396,7 @@ static void announce(struct emit *e)
     for (size_t i = 0; i < e->s->n_vips; i++) {
         const struct local_vip_pair *v = &e->s->vips[i];
         if (v->want.exported && !v->have.exported) {
-            hold_op(e, v, false, LOCAL_ROUTE_EXPORT, 0);
+            hold_op(e, v, false, "announcement", 0);
         }
         if (!v->want.announced || v->have.announced || v->n_links == 0) {
             continue;
@@ -404,7 +416,7 @@ static void withdraw(struct emit *e)
     for (size_t i = 0; i < e->s->n_vips; i++) {
         const struct local_vip_pair *v = &e->s->vips[i];
         if (v->have.exported && !v->want.exported) {
-            hold_op(e, v, true, LOCAL_ROUTE_EXPORT, 0);
+            hold_op(e, v, true, "announcement", 0);
         }
     }
 }
@@ -413,8 +425,11 @@ static void let_go(struct emit *e)
 {
     for (size_t i = 0; i < e->s->n_vips; i++) {
         const struct local_vip_pair *v = &e->s->vips[i];
-        if (v->have.held && !(v->want.held && held_as_wanted(v))) {
-            hold_op(e, v, true, LOCAL_ROUTE_HOLD, v->have.held_on);
+        if (v->have.held && !(v->want.held && held_as_wanted(v, false))) {
+            hold_op(e, v, true, "hold", v->have.held_on);
+        }
+        if (v->have.twice && !(v->want.held && held_as_wanted(v, true))) {
+            hold_op(e, v, true, "former hold", v->have.also_on);
         }
     }
 }

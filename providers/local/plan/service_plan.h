@@ -22,8 +22,8 @@
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *
  * All operations of a phase are one wave, so that run_many makes one transaction of them.  Before
- * NARROW and COMPLETE packets that were looked up before OPEN and NARROW are waited for
- * (local_nft_deed.settles). */
+ * NARROW and COMPLETE packets that were looked up before OPEN and NARROW are waited for, where they
+ * could miss both what came and what goes (local_nft_deed.settles). */
 #ifndef TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 #define TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
 

@@ -10,10 +10,6 @@
 #define LOCAL_TCP 6 /* IANA protocol numbers */
 #define LOCAL_UDP 17
 
-struct local_dest {
-    struct ip_addr addr;
-    uint16_t port;
-};
 /* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target
  * no client may come. */
 struct local_front {
@@ -39,8 +35,10 @@ struct local_vip {
     const char *comment; /* of the guard's element */
     bool held;           /* by a route, or by an address on a link */
     int held_on;         /* that link; 0: a route */
-    bool exported;       /* to routing daemons */
-    bool announced;      /* to neighbours, by ARP or NDP: wanted, or known to have been done */
+    bool twice;     /* … and in another way, since a move did not come to its end; never wanted */
+    int also_on;    /* likewise */
+    bool exported;  /* to routing daemons */
+    bool announced; /* to neighbours, by ARP or NDP: wanted, or known to have been done */
 };
 
 /* <0, 0, >0: by prefix and address. */

@@ -245,6 +245,24 @@ int local_serve_of(const struct local_config *config, const struct local_pool *p
     return ERR_OK;
 }
 
+void local_serve_standing(const struct local_config *config, const struct local_pool *pool,
+                          const struct tt_service *s, const struct local_serve *stands,
+                          struct local_serve *ret)
+{
+    const struct local_service_defaults *from =
+        pool != NULL ? &pool->serve : &config->director.serve;
+    const struct local_wish none = {.has_mode = false};
+    const struct chooser c = {.config = config, .pool = from, .s = s, .w = &none, .ret = ret};
+
+    *ret = *stands;
+    ret->checks = from->checks;
+    ret->check = default_check(&c);
+    ret->drain_timeout_ms = from->drain_timeout_ms;
+    ret->fail_open = from->fail_open;
+    ret->sorry = from->sorry;
+    ret->zone_only = prefers_zone(s->traffic_distribution);
+}
+
 enum local_scheduler local_scheduler_of(const struct local_serve *serve,
                                         const struct local_target_set *t)
 {

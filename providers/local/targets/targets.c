@@ -7,6 +7,7 @@
  * log n).  Pure. */
 #include "providers/local/targets/targets.h"
 
+#include "common/base/attr.h"
 #include "common/base/hash.h"
 #include "common/base/str.h"
 
@@ -454,9 +455,62 @@ static void sort_targets(struct gatherer *g)
     g->n_targets = kept;
 }
 
+/* ---- the limit of mode nft ------------------------------------------------------------------- */
+
+static bool has_slot(const struct local_target_args *args, const struct local_target *t)
+{
+    for (size_t i = 0; i < args->n_slots; i++) {
+        if (args->slots[i].port == t->port && local_addr_cmp(&args->slots[i].addr, &t->addr) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0 first: it has slots; it would get some; it would get none. */
+static int rank_of(const struct local_target_args *args, const struct local_target *t)
+{
+    return t->weight == 0 ? 2 : has_slot(args, t) ? 0 : 1;
+}
+
+/* Leaves out what is over the limit; the order of the others stays. */
+static size_t keep_most(struct gatherer *g)
+{
+    uint8_t *rank = arena_alloc(g->a, g->n_targets);
+    size_t room[3] = {0};
+    size_t left = NFT_TARGETS_MAX;
+    size_t kept = 0;
+    bool pods = g->args->serve->targets == LOCAL_TARGETS_POD;
+    char text[IP_TEXT_MAX];
+
+    for (size_t i = 0; i < g->n_targets; i++) {
+        rank[i] = (uint8_t)rank_of(g->args, &g->targets[i]);
+        room[rank[i]]++;
+    }
+    for (size_t r = 0; r < ARRAY_LEN(room); r++) {
+        room[r] = room[r] < left ? room[r] : left;
+        left -= room[r];
+    }
+    for (size_t i = 0; i < g->n_targets; i++) {
+        const struct local_target *t = &g->targets[i];
+        if (room[rank[i]] > 0) {
+            room[rank[i]]--;
+            g->targets[kept++] = *t;
+            continue;
+        }
+        ip_format(&t->addr, text);
+        leave_out(g, pods ? arena_strdup(g->a, text) : t->node,
+                  "mode nft has at most 256 targets per port; an ipvs mode has more");
+    }
+    size_t n_over = g->n_targets - kept;
+    g->n_targets = kept;
+    return n_over;
+}
+
 int local_targets_of(struct arena *a, const struct local_target_args *args,
                      struct local_target_set *ret, struct err *err)
 {
+    size_t n_over = 0;
     struct gatherer g = {.a = a, .args = args};
     bool pods = args->serve->targets == LOCAL_TARGETS_POD;
     bool local = str_eq(args->service->external_traffic_policy, "Local");
@@ -476,10 +530,14 @@ int local_targets_of(struct arena *a, const struct local_target_args *args,
     prefer_zone(&g);
     sort_targets(&g);
     if (args->serve->mode == LOCAL_MODE_NFT && g.n_targets > NFT_TARGETS_MAX) {
-        return err_set(err, ERR_INVALID,
-                       "nft mode has at most %d targets per port (%s has %zu); use an ipvs mode",
-                       NFT_TARGETS_MAX, g.key, g.n_targets);
+        if (!args->served) {
+            return err_set(
+                err, ERR_INVALID,
+                "nft mode has at most %d targets per port (%s has %zu); use an ipvs mode",
+                NFT_TARGETS_MAX, g.key, g.n_targets);
+        }
+        n_over = keep_most(&g);
     }
-    *ret = (struct local_target_set){g.targets, g.n_targets, g.left_out, g.n_left_out};
+    *ret = (struct local_target_set){g.targets, g.n_targets, g.left_out, g.n_left_out, n_over};
     return ERR_OK;
 }

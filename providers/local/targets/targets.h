@@ -18,6 +18,11 @@ void local_frontend_text(const struct local_frontend_id *f, char out[LOCAL_FRONT
 
 #define LOCAL_AFFINITY_DEFAULT_S 10800 /* of sessionAffinityConfig, as the API server fills it in */
 
+/* An address and a port to which packets go. */
+struct local_dest {
+    struct ip_addr addr;
+    uint16_t port;
+};
 struct local_target {
     struct ip_addr addr;
     uint16_t port;
@@ -37,6 +42,7 @@ struct local_target_set {
     size_t n;
     struct local_left_out *left_out;
     size_t n_left_out;
+    size_t n_over; /* of left_out, at its end: more than mode nft takes */
 };
 /* How the Service is served: configuration, pool and wishes put together. */
 struct local_serve {
@@ -61,6 +67,12 @@ int local_serve_of(const struct local_config *config, const struct local_pool *p
                    const struct tt_service *s, const struct local_wish *wish,
                    struct local_serve *ret, struct err *err) _warn_unused_;
 
+/* How a frontend goes on whose mode, scheduler, targets, snat and affinity are those of `stands`:
+ * checks, times and the rest are the pool's. */
+void local_serve_standing(const struct local_config *config, const struct local_pool *pool,
+                          const struct tt_service *s, const struct local_serve *stands,
+                          struct local_serve *ret);
+
 /* The scheduler, never AUTO: of AUTO wrr when two targets with weight have different
  * ones, else rr. */
 enum local_scheduler local_scheduler_of(const struct local_serve *serve,
@@ -78,9 +90,15 @@ struct local_target_args {
     size_t n_slices;
     bool has_slices;
     const char *zone; /* the director's; NULL or "": not known */
+    bool served;      /* the frontend has served before */
+    /* of the frontend, as they stand in the kernel (addr.len 0: missing); NULL: none */
+    const struct local_dest *slots;
+    size_t n_slots;
 };
 /* Weights are those of the policy and the zone; health (director) comes on top.  ERR_INVALID: "nft
- * mode has at most 256 targets per port (demo/web has 300); use an ipvs mode". */
+ * mode has at most 256 targets per port (demo/web has 300); use an ipvs mode".  A frontend
+ * that was served is not refused for that: targets with slots stay, the first of the others fill up
+ * to 256, and the rest is left out. */
 int local_targets_of(struct arena *a, const struct local_target_args *args,
                      struct local_target_set *ret, struct err *err) _warn_unused_;
 /* Differs when the targets that the node makes do, its endpoints apart: of its addresses of the

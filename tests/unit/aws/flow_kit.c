@@ -2,6 +2,8 @@
 /* flow_kit.c: see flow_kit.h. */
 #include "tests/unit/aws/flow_kit.h"
 
+#include "providers/aws/cloud/aws_memory.h"
+
 #include "common/base/lock.h"
 #include "common/net/url.h"
 #include "providers/aws/cloud/aws_question.h"
@@ -289,6 +291,11 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     r->again_ms = after_ms;
 }
 
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    r->own = bits;
+}
+
 static void result_condition(struct tt_result *r, const struct tt_condition *condition)
 {
     (void)snprintf(r->condition, sizeof(r->condition), "%s", condition->type);
@@ -333,6 +340,7 @@ int flow_kit_setup(void **state)
         .result_text = result_text,
         .result_done = result_done,
         .result_again = result_again,
+        .result_own = result_own,
         .result_condition = result_condition,
     };
     k->call = (struct tt_call){.size = sizeof(k->call),
@@ -413,6 +421,9 @@ int32_t flow_kit_open(struct flow_kit *k)
     void *p = NULL;
     int32_t code = aws_provider_open(&args, &with, &p, &k->r);
     k->p = p;
+    if (code == TT_OK && !k->just_begun) {
+        (void)aws_memory_began_ms(k->p->memory, clock_now_ms(k->clock) - AWS_SETTLES_MS);
+    }
     return code;
 }
 

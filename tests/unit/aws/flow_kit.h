@@ -34,6 +34,7 @@ struct tt_result {
     int32_t exists; /* -1: nothing was said */
     char message[1024];
     char ingress[256];  /* host name; "-" when it was taken away; "" when nothing was said */
+    uint32_t own;       /* TT_OWN_… */
     unsigned serves;    /* how often that was said before the end, with `ingress` */
     char condition[64]; /* type of the last one */
     char *text;         /* arena's */
@@ -52,6 +53,7 @@ struct flow_kit {
     const char *env;
     const char *state; /* plan --state */
     bool repair_adopted;
+    bool just_begun; /* the provider's first call is the test's; else one came long ago */
     struct flow_row *rows;
     const struct tt_service *const *services; /* of the cluster */
     uint32_t n_services;

@@ -202,6 +202,9 @@ static void labels__that_no_node_has__take_no_target_out(void **state)
         TT_OK);
     came(k, "labels", "egisterInstances", 0);
     assert_non_null(strstr(flow_kit_findings(k), "NoNodeHasLabels: "));
+    assert_int_equal(TT_OWN_NODES, k->r.own); /* it follows when one has them */
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    assert_int_equal(0, k->r.own);
 }
 
 /* AWS' quota is met once: the plan that follows makes room first. */

@@ -116,6 +116,15 @@ static void change__noted__the_last_one_counts(void **state)
     aws_memory_free(m);
 }
 
+static void beginning__is_the_first_call(void **state)
+{
+    struct aws_memory *m = aws_memory_new();
+    (void)state;
+    assert_int_equal(aws_memory_began_ms(m, 0), 0);
+    assert_int_equal(aws_memory_began_ms(m, 5000), 0);
+    aws_memory_free(m);
+}
+
 UNIT_MAIN(memory)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +135,7 @@ UNIT_MAIN(memory)
         PURE_TEST(made__without_a_name__is_not_waited_for),
         PURE_TEST(balancer__made__known_until_it_goes),
         PURE_TEST(change__noted__the_last_one_counts),
+        PURE_TEST(beginning__is_the_first_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nodes.c: nodes as targets: ids, labels, groups of instances, differences of targets; rows
  * 112 to 122, 130 to 135, 240 to 242, 245 to 249. */
+#include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -96,6 +97,38 @@ static void labels__130_to_135(void **state)
         struct aws_tags labels = aws_pairs_read(a, rows[i].annotation);
         struct aws_texts ids = aws_node_instances(a, &n, 1, &labels, NULL);
         same_text(rows[i].row, aws_test_joined(a, ids), rows[i].targeted ? "i-1" : "");
+    }
+}
+
+/* Equal digests: the targets of a Service with these labels are the same nodes. */
+static void nodes_digest__labels_that_are_asked_for(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *wish, *first, *then; /* labels of the second node */
+        bool same;
+    } rows[] = {
+        {"k=v", "", "\"other\":\"x\"", true},
+        {"k=v", "", "\"k\":\"v\"", false},
+        {"k=v", "\"k\":\"v\"", "\"k\":\"w\"", false},
+        {"k=", "\"k\":\"v\"", "\"k\":\"w\"", true},
+        {"k=v", "\"k\":\"v\"", "\"k\":\"v\",\"" LB_EXCLUDE_LABEL "\":\"\"", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct aws_tags wish = aws_pairs_read(a, rows[i].wish);
+        const struct tt_node *one = node(a, "n1", "\"k\":\"v\"", "aws:///a/i-1");
+        const struct tt_node *first = node(a, "n2", rows[i].first, "aws:///a/i-2");
+        const struct tt_node *then = node(a, "n2", rows[i].then, "aws:///a/i-2");
+        const struct tt_node *before[] = {one, first}, *after[] = {then, one};
+        uint64_t was = aws_nodes_digest(&wish, before, 2);
+        assert_int_not_equal(0, was);
+        assert_int_not_equal(aws_node_labels_digest(first), aws_node_labels_digest(then));
+        if ((was == aws_nodes_digest(&wish, after, 2)) != rows[i].same) {
+            fail_msg("row %zu", i);
+        }
+        /* Another wish that the same nodes fulfil: what was refused is not what was accepted. */
+        const struct aws_tags other = aws_pairs_read(a, "k=v,z=");
+        assert_int_not_equal(was, aws_nodes_digest(&other, before, 2));
     }
 }
 
@@ -256,6 +289,7 @@ UNIT_MAIN(nodes)
     const struct CMUnitTest tests[] = {
         PURE_TEST(instance_id__112_to_122),
         PURE_TEST(labels__130_to_135),
+        PURE_TEST(nodes_digest__labels_that_are_asked_for),
         PURE_TEST(bad_ids__are_told__6_1),
         PURE_TEST(group__240_to_242),
         PURE_TEST(target_differences__245_246),

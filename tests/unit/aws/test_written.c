@@ -106,12 +106,69 @@ static void rule__without_an_answer__deletion_waits_until_it_is_known(void **sta
     assert_int_equal(flow_kit_count(k, "DeleteLoadBalancer"), 1);
 }
 
+static const struct tt_service *held(struct flow_kit *k, bool holds)
+{
+    return test_service_text(
+        k->a,
+        arena_printf(k->a,
+                     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+                     "\",\"finalizers\":[%s]},\"spec\":{\"type\":\"LoadBalancer\","
+                     "\"sessionAffinity\":\"None\",\"ports\":[{\"port\":80,\"nodePort\":"
+                     "30080,\"protocol\":\"TCP\"}]}}",
+                     holds ? "\"service.kubernetes.io/load-balancer-cleanup\"" : ""));
+}
+
+/* The process before may have made something of it that AWS does not list yet. */
+static void start__deletion_soon_after_it__waits_and_asks_nothing(void **state)
+{
+    struct flow_kit *k = *state;
+    k->just_begun = true;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)),
+                     TT_IN_PROGRESS);
+    assert_int_equal(k->r.retry_after_ms, AWS_SETTLES_MS);
+    same_text("asked", flow_kit_asked(k), "");
+    clock_fake_advance(k->clock, AWS_SETTLES_MS - 1);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)),
+                     TT_IN_PROGRESS);
+    assert_int_equal(k->r.retry_after_ms, 1);
+    clock_fake_advance(k->clock, 1);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
+}
+
+/* So does `trimtab orphans --delete` ask, which saw what it deletes. */
+static void start__deletion_without_a_finalizer__goes_at_once(void **state)
+{
+    struct flow_kit *k = *state;
+    k->just_begun = true;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, false)), TT_OK);
+}
+
+/* An edit that was made meanwhile does not see what the former one added. */
+static void start__edit_soon_after_it__is_looked_at_again(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->just_begun = true;
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, held(k, true)), TT_OK);
+    assert_int_equal(k->r.again_ms, 0); /* nothing was to be done */
+    k->nodes = "n1 n2";
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, held(k, true)), TT_OK);
+    assert_int_equal(k->r.again_ms, AWS_SETTLES_MS);
+    clock_fake_advance(k->clock, 2 * AWS_SETTLES_MS);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, held(k, true)), TT_OK);
+    assert_int_equal(k->r.again_ms, 0);
+}
+
 UNIT_MAIN(written)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules__written__count_until_they_are_shown),
         FLOW_TEST(rule__of_nodes__unshown__is_not_added_twice_and_goes),
         FLOW_TEST(rule__without_an_answer__deletion_waits_until_it_is_known),
+        FLOW_TEST(start__deletion_soon_after_it__waits_and_asks_nothing),
+        FLOW_TEST(start__deletion_without_a_finalizer__goes_at_once),
+        FLOW_TEST(start__edit_soon_after_it__is_looked_at_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

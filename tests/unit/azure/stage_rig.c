@@ -355,6 +355,11 @@ static void result_serves(struct tt_result *result)
         first ? o->s->status : arena_printf(o->r->a, "%s then %s", o->s->served, o->s->status);
 }
 
+static void result_own(struct tt_result *result, uint32_t bits)
+{
+    (void)result, (void)bits;
+}
+
 static void result_again(struct tt_result *result, int64_t after_ms)
 {
     outcome_of(result)->s->again_ms = after_ms;
@@ -611,6 +616,7 @@ struct stage_rig *stage_rig_new(void)
                                .result_fail = result_fail,
                                .result_serves = result_serves,
                                .result_again = result_again,
+                               .result_own = result_own,
                                .result_resource = result_resource,
                                .result_done = result_done};
     r->p =
@@ -658,6 +664,8 @@ void stage_rig_free(struct stage_rig *r)
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
     map_free(r->p.redirected);
+    map_free(r->p.unlooked);
+    map_free(r->p.refused_tags);
     map_free(r->p.machines);
     map_free(r->p.unplaced);
     arena_free(r->a);

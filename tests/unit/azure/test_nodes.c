@@ -3,6 +3,8 @@
  * U-09 of the Azure specification. */
 #include "tests/unit/azure/azure_test.h"
 
+#include "common/lb/service_rules.h"
+#include "providers/azure/members/azure_members_rules.h"
 #include "providers/azure/members/azure_spread_rules.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "tests/support/unit.h"
@@ -165,6 +167,43 @@ static struct azure_selector selector(struct arena *a, const char *text)
 
 /* One node, its labels and VM set, where it is, where it has to be; lb1 and lb2 exist,
  * lb3 does not. */
+/* Equal digests: pools and balancers see no difference. */
+static void node_digest__what_pools_read__and_what_they_do_not(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *first, *then;
+        bool same, none; /* none: `then` is in no pool */
+    } rows[] = {
+        {"{}", "{\"rack\":\"7\"}", true, false},
+        {"{}", "{\"" LB_EXCLUDE_LABEL "\":\"false\"}", false, true},
+        {"{}", "{\"kubernetes.azure.com/managed\":\"false\"}", false, true},
+        {"{}", "{\"kubernetes.azure.com/managed\":\"true\"}", true, false},
+        {"{}", "{\"kubernetes.azure.com/resource-group\":\"rg2\"}", false, true},
+        {"{}", "{\"node-role.kubernetes.io/master\":\"\"}", false, false},
+        {"{}", "{\"pool\":\"a\"}", false, false},
+        {"{\"pool\":\"a\"}", "{\"pool\":\"b\"}", false, false},
+        {"{\"pool\":\"b\"}", "{\"pool\":\"c\"}", true, false},
+    };
+    struct azure_lb_config lb = {.name = "lb1", .primary_vm_set = "s"};
+    struct azure_config c = azure_test_config();
+    lb.nodes = selector(a, "{\"matchLabels\":{\"pool\":\"a\"}}");
+    c.lbs = &lb;
+    c.n_lbs = 1;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint64_t first = azure_node_digest(&c, node_with(a, rows[i].first));
+        uint64_t then = azure_node_digest(&c, node_with(a, rows[i].then));
+        if (first == 0 || (first == then) != rows[i].same || (then == 0) != rows[i].none) {
+            fail_msg("row %zu", i);
+        }
+    }
+    assert_int_not_equal(
+        azure_node_digest(&c, node_with(a, "{}")),
+        azure_node_digest(&c, test_node_text(a, "{\"metadata\":{\"name\":\"n\"},\"status\":{"
+                                                "\"addresses\":[{\"type\":\"InternalIP\","
+                                                "\"address\":\"10.0.0.1\"}]}}")));
+}
+
 static void spread__one_node(void **state)
 {
     struct arena *a = *state;
@@ -287,6 +326,7 @@ UNIT_MAIN(nodes)
         PURE_TEST(filters__M_07_and_7_1),
         PURE_TEST(addresses__U_09),
         PURE_TEST(machines__provider_ids),
+        PURE_TEST(node_digest__what_pools_read__and_what_they_do_not),
         PURE_TEST(spread__one_node),
         PURE_TEST(spread__many_nodes__evenly_and_those_that_are_there_stay),
         PURE_TEST(refused_selectors__the_code_counts_without_a_text),

@@ -102,6 +102,22 @@ static void put__of_one__both_scopes_follow(void **state)
     same_text("below the group", show(f, GROUP, 0), "one@3 two@3");
 }
 
+static void put__list_of_the_subscription__follows(void **state)
+{
+    struct fixture *f = *state;
+    static const char all[] = "/subscriptions/s/providers/Microsoft.Network/loadBalancers";
+    azure_snapshot_put_list(f->s, AZURE_LBS, all, pure_json(f->a, "[]"));
+    azure_snapshot_put(f->s, AZURE_LBS, GROUP "/one", pure_json(f->a, DOC("one", "3")));
+    azure_snapshot_put(f->s, AZURE_LBS, GROUP "/one/sub/x", pure_json(f->a, DOC("x", "1")));
+    azure_snapshot_put(f->s, AZURE_LBS,
+                       "/subscriptions/t/resourceGroups/rg/providers/Microsoft.Network/"
+                       "loadBalancers/far",
+                       pure_json(f->a, DOC("far", "1")));
+    same_text("all", show(f, all, 0), "one@3");
+    azure_snapshot_put(f->s, AZURE_LBS, GROUP "/one", NULL);
+    same_text("gone", show(f, all, 0), "");
+}
+
 /* A write does not make a list younger. */
 static void put__old_list__stays_old(void **state)
 {
@@ -132,6 +148,7 @@ UNIT_MAIN(snapshot)
         SNAPSHOT_TEST(list__age_and_scope),
         SNAPSHOT_TEST(put__new_changed_gone),
         SNAPSHOT_TEST(put__of_one__both_scopes_follow),
+        SNAPSHOT_TEST(put__list_of_the_subscription__follows),
         SNAPSHOT_TEST(put__old_list__stays_old),
         SNAPSHOT_TEST(forget__one_scope_or_all),
     };

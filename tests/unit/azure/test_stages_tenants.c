@@ -5,6 +5,7 @@
  * (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
+#include "common/base/map.h"
 #include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
@@ -122,12 +123,47 @@ static void link_of_nobody__refused_and_stays(void **state)
     same_text("link", text_of(r, AZURE_PLSS, "by-terraform"), link);
 }
 
+/* Only the security group can tell, which is written last: the next Service that names the tag
+ * makes nothing, and the one that was refused goes on when it names another one. */
+static void tag_that_azure_has_refused__nothing_is_made_for_it_again(void **state)
+{
+    struct stage_rig *r = *state;
+    r->fail = "nsg";
+    r->fail_times = 1;
+    r->fail_code = ERR_INVALID;
+    r->fail_message = "SecurityRuleInvalidAddressPrefix: Security rule k8s-azure-lb_allow_IPv4_1 "
+                      "has invalid Address prefix. Value provided: Nonsense";
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{\"azure-allowed-service-tags\":\"AzureCloud,Nonsense\"}", NULL);
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_INVALID);
+    struct rig_service *api =
+        stage_rig_add(r, "api", "{\"azure-allowed-service-tags\":\" nonsense \"}", NULL);
+    struct rig_service *near =
+        stage_rig_add(r, "near", "{\"azure-allowed-service-tags\":\"Nonsense2\"}", NULL);
+    stage_rig_run(r);
+    assert_int_equal(api->code, ERR_INVALID);
+    same_text("why", api->message,
+              "annotation service.beta.kubernetes.io/azure-allowed-service-tags: Azure refuses "
+              "\"nonsense\": want service tags");
+    same_text("public IPs", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb kubernetes-anear");
+    succeeded(near);
+    web->annotations = "{\"azure-allowed-service-tags\":\"AzureCloud\"}";
+    web->verb = TT_VERB_ENSURE;
+    *(int64_t *)map_get(r->p.refused_tags, "nonsense") = 0; /* the hour is over */
+    api->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    succeeded(api);
+}
+
 UNIT_MAIN(stages_tenants)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(internal_with_anothers_pip_name__that_one_stays),
         cmocka_unit_test(pip_in_use_elsewhere__refused_with_its_owner),
         RIG_TEST(link_of_nobody__refused_and_stays),
+        RIG_TEST(tag_that_azure_has_refused__nothing_is_made_for_it_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report_rules.c: the texts of condition and annotations: bounded, stable, and what each
+/* test_report_rules.c: the texts of condition and annotations: bounded, and what each
  * result code becomes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,33 +130,9 @@ static void last_plan__operations__in_order_and_bounded(void **state)
     assert_string_equal("; …", text + strlen(text) - strlen("; …"));
 }
 
-/* Two tries of one failure must not be two events. */
-static void stable__what_differs_between_tries_is_left_out(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *want;
-    } rows[] = {
-        {"CreateTags: Denied: no (request 1a-2b)", "CreateTags: Denied: no"},
-        {"a (request 1a-2b): b", "a: b"},
-        {"not authorized. Encoded authorization failure message: xX-_9 (request 7)",
-         "not authorized."},
-        {"AADSTS7: bad Trace ID: 1-2 Correlation ID: 3-4 Timestamp: 2026-11-28 17:00:00Z",
-         "AADSTS7: bad"},
-        {"quota is used up", "quota is used up"},
-        {"the request is too long (request", "the request is too long (request"},
-        {"", ""},
-    };
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_string_equal(report_stable(a, rows[i].text), rows[i].want);
-    }
-}
-
 UNIT_MAIN(report_rules)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stable__what_differs_between_tries_is_left_out),
         cmocka_unit_test_setup_teardown(condition__each_code__status_and_reason, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cut__long_text__ends_at_a_character_and_says_so, set_up,
                                         tear_down),

@@ -161,17 +161,17 @@ static void matrix__row_17__node_not_ready__no_pass(void **state)
     stand_free(r);
 }
 
-static void matrix__row_18__autoscaler_taint__left_out_at_the_next_sync(void **state)
+/* Upstream: only by the next sync for another cause (docs/deviations.md, §1.15). */
+static void matrix__row_18__autoscaler_taint__left_out_at_once(void **state)
 {
     (void)state;
     struct stand *r = web_is_fine();
 
     stand_node(r, "node2", TAINT, NULL);
-    assert_true(node_fanout_is_idle(r->watch.fanout));
-    stand_service(r, "web", STAND_LB, STAND_WITH_F "," ANNOTATED, STAND_STATUS("203.0.113.10"));
-    stand_run(r);
-    assert_string_equal("ensure demo/web", stand_story(r));
-    assert_string_equal("node1", fake_provider_call(r->provider, TT_VERB_ENSURE, 0).nodes);
+    assert_false(node_fanout_is_idle(r->watch.fanout));
+    stand_nodes_changed(r);
+    assert_string_equal("update demo/web", stand_story(r));
+    assert_string_equal("node1", fake_provider_call(r->provider, TT_VERB_UPDATE, 0).nodes);
     stand_free(r);
 }
 
@@ -222,7 +222,7 @@ UNIT_MAIN(sync_matrix)
         cmocka_unit_test(matrix__row_15__status_edited_by_hand__waits_for_the_next_cause),
         cmocka_unit_test(matrix__row_16__any_annotation__ensured),
         cmocka_unit_test(matrix__row_17__node_not_ready__no_pass),
-        cmocka_unit_test(matrix__row_18__autoscaler_taint__left_out_at_the_next_sync),
+        cmocka_unit_test(matrix__row_18__autoscaler_taint__left_out_at_once),
         cmocka_unit_test(matrix__a_node_comes_or_goes__a_pass_is_due),
         cmocka_unit_test(matrix__vectors_100_and_101__failures_are_counted_until_one_is_fine),
     };

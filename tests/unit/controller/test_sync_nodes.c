@@ -438,114 +438,6 @@ static void nodes__changes_gather__one_pass(void **state)
 
 #define POD(ip, node) "{\"addresses\":[\"" ip "\"],\"nodeName\":\"" node "\"}"
 
-/* ---- what a provider sees in nodes ----------------------------------------------------------- */
-
-static int digests_asked;
-
-/* Readiness; a node that is not ready concerns no Service. */
-static uint64_t ready_digest(void *provider, const struct tt_node *node)
-{
-    (void)provider;
-    digests_asked++;
-    return (node->flags & TT_NODE_READY) != 0 ? 7 : 0;
-}
-
-static void s1_hangs_on_it(void *arg, struct fake_provider *p, const struct tt_call *call,
-                           const struct tt_item *item)
-{
-    (void)arg, (void)call;
-    p->host->result_own(item->result, strcmp(item->service->name, "s1") == 0 ? TT_OWN_NODES : 0);
-}
-
-static struct stand *services_with_digests(void)
-{
-    struct stand *r = stand_new(0);
-
-    r->provider->desc.node_digest = ready_digest;
-    r->provider->during = s1_hangs_on_it;
-    stand_node_ready(r, "node1", "True");
-    stand_node_ready(r, "node2", "True");
-    stand_service(r, "s1", STAND_LB, STAND_WITH_F, NULL);
-    stand_service(r, "s2", STAND_LB, STAND_WITH_F, NULL);
-    stand_run(r);
-    fake_provider_forget(r->provider);
-    return r;
-}
-
-static void node_digest__changed__only_who_hangs_on_it_is_updated(void **state)
-{
-    (void)state;
-    struct stand *r = services_with_digests();
-
-    stand_node_ready(r, "node2", "False");
-    assert_int_not_equal(CLOCK_NEVER, node_fanout_next_ms(r->watch.fanout)); /* it was touched */
-    stand_nodes_changed(r);
-    assert_string_equal("update demo/s1", stand_story(r));
-    stand_nodes_changed(r);
-    stand_node_ready(r, "node2", "Unknown"); /* for the digest the same */
-    stand_nodes_changed(r);
-    assert_string_equal("update demo/s1", stand_story(r));
-    stand_node_gone(r, "node2"); /* that concerns all */
-    stand_nodes_changed(r);
-    assert_string_equal("update demo/s1, update demo/s1, update demo/s2", stand_story(r));
-    stand_free(r);
-}
-
-static void node_digest__of_a_node_that_takes_no_part__counts_for_who_hangs_on_it(void **state)
-{
-    (void)state;
-    struct stand *r = services_with_digests();
-
-    stand_node(r, "node3", "\"unschedulable\":true", EXCLUDED); /* not ready: concerns no Service */
-    stand_nodes_changed(r);
-    assert_string_equal("", stand_story(r));
-    stand_node_ready(r, "node2", "False");
-    stand_nodes_changed(r);
-    stand_node_ready(r, "node2", "True");
-    stand_nodes_changed(r);
-    assert_string_equal("update demo/s1, update demo/s1", stand_story(r));
-    stand_free(r);
-}
-
-static void node_digest__failed_sync__is_still_concerned(void **state)
-{
-    (void)state;
-    struct stand *r = services_with_digests();
-
-    r->provider->during = NULL; /* it fails before it can say which Services nodes concern */
-    fake_provider_answer(r->provider,
-                         (struct fake_answer){TT_VERB_ENSURE, TT_QUOTA, "full", 0, false});
-    stand_add(r, "s1", TT_REASON_SPEC);
-    stand_run(r);
-    fake_provider_forget(r->provider);
-    stand_node_ready(r, "node2", "False");
-    stand_nodes_changed(r);
-    assert_string_equal("update demo/s1", stand_story(r));
-    stand_free(r);
-}
-
-/* Thousands of syncs of one state look at each node once. */
-static void node_digest__same_list__asked_once_per_node(void **state)
-{
-    (void)state;
-    struct stand *r = services_with_digests();
-
-    digests_asked = 0;
-    for (int i = 0; i < 5; i++) {
-        stand_add(r, "s1", TT_REASON_SPEC);
-        stand_run(r);
-    }
-    stand_nodes_changed(r);
-    assert_int_equal(0, digests_asked);
-    stand_node_ready(r, "node2", "False");
-    assert_int_equal(2, digests_asked); /* the handler: before and after */
-    stand_add(r, "s1", TT_REASON_SPEC);
-    stand_run(r);
-    stand_nodes_changed(r);
-    assert_int_equal(4, digests_asked);
-    stand_free(r);
-}
-
 static void endpoints__changed__updated_after_a_moment(void **state)
 {
     (void)state;
@@ -687,10 +579,6 @@ UNIT_MAIN(sync_nodes)
         cmocka_unit_test(nodes__update_does_not_end_the_wait_of_a_failed_ensure),
         cmocka_unit_test(nodes__after_a_refused_ensure__what_stands_gets_them),
         cmocka_unit_test(nodes__changes_gather__one_pass),
-        cmocka_unit_test(node_digest__changed__only_who_hangs_on_it_is_updated),
-        cmocka_unit_test(node_digest__of_a_node_that_takes_no_part__counts_for_who_hangs_on_it),
-        cmocka_unit_test(node_digest__failed_sync__is_still_concerned),
-        cmocka_unit_test(node_digest__same_list__asked_once_per_node),
         cmocka_unit_test(endpoints__changed__updated_after_a_moment),
         cmocka_unit_test(endpoints__the_provider_says_whom_they_concern_and_when),
         cmocka_unit_test(endpoints__delays_of_a_provider__bounded),

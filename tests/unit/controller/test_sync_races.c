@@ -78,7 +78,7 @@ static void race__node_pass_before_its_digest_is_known_to_concern__updated_after
     const struct node_digests before = {.eligible = 1, .own = 1};
     const struct node_digests after = {.eligible = 1, .own = 2};
     service_cache_set(c, "demo/web", web, true);
-    assert_true(service_cache_set_nodes(c, "demo/web", &before));
+    assert_true(service_cache_set_nodes(c, "demo/web", &before, 0));
     free(service_cache_with_other_nodes(c, &after, &n));
     assert_int_equal(0, n); /* none of its business, as far as is known */
     assert_false(service_cache_set_by_own(c, "demo/web", true));
@@ -86,7 +86,7 @@ static void race__node_pass_before_its_digest_is_known_to_concern__updated_after
     assert_int_equal(1, n);
     free(keys[0]);
     free(keys);
-    assert_true(service_cache_set_nodes(c, "demo/web", &after));
+    assert_true(service_cache_set_nodes(c, "demo/web", &after, 0));
     assert_true(service_cache_set_by_own(c, "demo/web", true));
     assert_true(service_cache_set_by_own(c, "demo/web", false));
     kube_object_unref(web);
@@ -109,8 +109,8 @@ static void race__node_pass_before_a_new_service_is_known__updated_afterwards(vo
     free(service_cache_with_other_nodes(c, &after, &n));
     assert_int_equal(0, n);
     service_cache_set(c, "demo/web", web, true);
-    assert_false(service_cache_set_nodes(c, "demo/web", &before));
-    assert_true(service_cache_set_nodes(c, "demo/web", &after));
+    assert_false(service_cache_set_nodes(c, "demo/web", &before, 0));
+    assert_true(service_cache_set_nodes(c, "demo/web", &after, 0));
     kube_object_unref(web);
     service_cache_free(c);
     stand_free(r);

@@ -245,6 +245,49 @@ static void upkeep__events(void **state)
     stand_free(r);
 }
 
+/* The new load balancer serves, and the health check of the former one cannot be deleted. */
+static void serve_then_fail(void *arg, struct fake_provider *p, const struct tt_call *call,
+                            const struct tt_item *item)
+{
+    const struct tt_ingress ingress = {.ip = p->ip};
+    const char *owners[] = {"demo/web"};
+    const struct tt_operation op = {.size = sizeof(op),
+                                    .verb = TT_OP_DELETE,
+                                    .kind = "health check",
+                                    .name = "former",
+                                    .owners = owners,
+                                    .n_owners = 1};
+    (void)arg;
+    if (item->verb == TT_VERB_ENSURE) {
+        p->host->result_ingress(item->result, &ingress, 1);
+        p->host->result_serves(item->result);
+        p->host->report_operation(p->host->ctx, call, &op, TT_FORBIDDEN, "not so", 1);
+    }
+}
+
+static void upkeep__only_tidying_failed__not_called(void **state)
+{
+    (void)state;
+    static const bool serves[] = {true, false};
+    for (size_t i = 0; i < ARRAY_LEN(serves); i++) {
+        struct stand *r = stand_new(TT_CAP_REPORTS_PLANS);
+        r->provider->plan_operations = 1;
+        stand_node(r, "node1", NULL, NULL);
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+        stand_run(r);
+        fake_provider_forget(r->provider);
+        refuse(r, TT_FORBIDDEN);
+        r->provider->plan_operations = 0; /* a plan would begin after the hook */
+        r->provider->during = serves[i] ? serve_then_fail : NULL;
+        stand_node(r, "node2", NULL, NULL);
+        stand_service(r, "web", STAND_LB ",\"sessionAffinity\":\"ClientIP\"", EDITED, STANDS);
+        stand_run(r);
+        assert_string_equal(stand_story(r),
+                            serves[i] ? "ensure demo/web" : "ensure demo/web, update demo/web");
+        stand_free(r);
+    }
+}
+
 UNIT_MAIN(sync_upkeep)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +300,7 @@ UNIT_MAIN(sync_upkeep)
         cmocka_unit_test(upkeep__not_called_for),
         cmocka_unit_test(upkeep__failed__again_with_the_next_try),
         cmocka_unit_test(upkeep__events),
+        cmocka_unit_test(upkeep__only_tidying_failed__not_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,7 +186,7 @@ static void address__E1__rule_cannot_be_made_again__address_is_held_for_the_next
     rig_stop(r);
 }
 
-static void address__E2__first_creation_fails__nothing_is_held(void **state)
+static void address__E2__first_creation_fails__address_is_held_for_the_next_try(void **state)
 {
     (void)state;
     struct rig *r = rig_start(NULL);
@@ -194,6 +194,14 @@ static void address__E2__first_creation_fails__nothing_is_held(void **state)
     rig_fault(r, "{\"match\":{\"op\":\"compute.firewalls.insert\"},\"count\":0,\"do\":\"refuse\","
                  "\"status\":403}");
     assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+    assert_true(has_address(r, rig_lb_name(r, "web"))); /* upstream gives it back */
+    const char *ip = arena_strdup(
+        rig_arena(r),
+        json_str(rig_resource(r, arena_printf(rig_arena(r), "addresses/%s", rig_lb_name(r, "web"))),
+                 "address"));
+    rig_no_faults(r);
+    ok(r);
+    assert_string_equal(rule_member(r, "IPAddress"), ip);
     assert_false(has_address(r, rig_lb_name(r, "web")));
     rig_stop(r);
 }
@@ -535,7 +543,7 @@ UNIT_MAIN(cloud_rows)
         cmocka_unit_test(address__I11__held_one_of_the_wrong_tier__replaced),
         cmocka_unit_test(address__cleared_request__stays_and_is_not_taken_from_the_user),
         cmocka_unit_test(address__E1__rule_cannot_be_made_again__address_is_held_for_the_next_sync),
-        cmocka_unit_test(address__E2__first_creation_fails__nothing_is_held),
+        cmocka_unit_test(address__E2__first_creation_fails__address_is_held_for_the_next_try),
         cmocka_unit_test(firewall__W17_to_W19__deny_on_and_off),
         cmocka_unit_test(firewall__W20__allow_cannot_be_lowered__deny_is_not_made),
         cmocka_unit_test(firewall__W23_W24__tags_come_from_the_instances),

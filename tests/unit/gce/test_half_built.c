@@ -78,11 +78,78 @@ static void service__address_reserved_meanwhile__served(void **state)
     rig_stop(r);
 }
 
+/* ---- refused for good (docs/adr/0074) -------------------------------------------------------- */
+
+#define TRIES 10
+
+static void refuse(struct rig *r, const char *op)
+{
+    rig_fault(r, arena_printf(rig_arena(r),
+                              "{\"match\":{\"op\":\"compute.%s\"},\"count\":0,"
+                              "\"do\":\"refuse\",\"status\":403}",
+                              op));
+}
+
+/* The reservation for the first rule stays, and goes when the rule is there. */
+static void refused__firewall_of_a_new_balancer__address_reserved_once(void **state)
+{
+    static const char *const services[] = {"{}", NOTES(TYPE, ""), NOTES(RBS, "")};
+    static const struct tt_kv flags[] = {{"run-l4-netlb-controller", "true"}};
+    const struct rig_options opt = {.flags = flags, .n_flags = ARRAY_LEN(flags)};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        struct rig *r = rig_start(&opt);
+        print_message("# row %zu\n", i);
+        rig_service(r, "web", services[i]);
+        refuse(r, "firewalls.insert");
+        for (int k = 0; k < TRIES; k++) {
+            assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+        }
+        assert_true(rig_calls(r, "compute.addresses.insert") <= 1);
+        assert_int_equal(rig_calls(r, "compute.addresses.delete"), 0);
+        rig_no_faults(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_null(strstr(rig_inventory(r), "addresses/"));
+        rig_stop(r);
+    }
+}
+
+/* The firewall is changed beside the reservation, and put back when that is refused: once. */
+static void refused__reservation_of_an_edit__firewall_changed_once(void **state)
+{
+    static const char *const services[] = {"{}", NOTES(TYPE, ""), NOTES(RBS, "")};
+    static const struct tt_kv flags[] = {{"run-l4-netlb-controller", "true"}};
+    const struct rig_options opt = {.flags = flags, .n_flags = ARRAY_LEN(flags)};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        struct rig *r = rig_start(&opt);
+        print_message("# row %zu\n", i);
+        rig_service(r, "web", services[i]);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":8443,\"nodePort\":32443}]}}");
+        refuse(r, "addresses.insert");
+        for (int k = 0; k < TRIES; k++) {
+            assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+            if (k == 0) {
+                rig_forget(r);
+            }
+        }
+        assert_int_equal(rig_calls(r, "compute.firewalls.patch"), 0);
+        assert_int_equal(rig_calls(r, "compute.firewalls.update"), 0);
+        rig_no_faults(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_null(strstr(rig_inventory(r), "addresses/"));
+        rig_stop(r);
+    }
+}
+
 UNIT_MAIN(half_built)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(service__impossible__no_write_in_ten_tries),
         cmocka_unit_test(service__address_reserved_meanwhile__served),
+        cmocka_unit_test(refused__firewall_of_a_new_balancer__address_reserved_once),
+        cmocka_unit_test(refused__reservation_of_an_edit__firewall_changed_once),
     };
     return cmocka_run_group_tests_name("half_built", tests, NULL, NULL);
 }

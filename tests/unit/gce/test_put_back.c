@@ -309,6 +309,52 @@ static void flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_
     }
 }
 
+/* All that can stand beside the former one is made before its rule goes: a refusal of it takes
+ * nothing down, and no way back is needed. */
+static void flip__of_kinds_with_common_names__former_rule_stands_until_the_rest_is_there(
+    void **state)
+{
+    static const struct {
+        const char *from, *to;
+        bool legacy;
+        size_t n_refused; /* requests that the change sends */
+    } rows[] = {{"{}", INTERNAL, true, 4},
+                {INTERNAL, TO_POOL, true, 4},
+                {RBS, TO_INTERNAL, false, 3},
+                {INTERNAL, TO_RBS, false, 4}};
+    static const char *const ops[] = {"addresses.insert",
+                                      "firewalls.insert",
+                                      "healthChecks.insert",
+                                      "regionHealthChecks.insert",
+                                      "targetPools.insert",
+                                      "httpHealthChecks.insert",
+                                      "instanceGroups.insert",
+                                      "instanceGroups.addInstances",
+                                      "networkEndpointGroups.insert"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        size_t n_refused = 0;
+        for (size_t k = 0; k < ARRAY_LEN(ops); k++) {
+            struct rig *r = start_part(6, rows[i].from, rows[i].legacy);
+            const char *before = the_address(r);
+            rig_edit(r, "web", rows[i].to);
+            refuse_from(r, ops[k], 1, 0, 403);
+            if (rig_ensure(r, "web")->code != TT_OK) {
+                n_refused++;
+                if (!str_eq(the_address(r), before)) {
+                    fail_msg("row %zu, %s: %s instead of %s", i, ops[k], the_address(r), before);
+                }
+            }
+            rig_no_faults(r);
+            assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+            assert_null(strstr(rig_inventory(r), "-former"));
+            rig_stop(r);
+        }
+        print_message("# row %zu: %zu refused\n", i, n_refused);
+        assert_true(n_refused >= rows[i].n_refused);
+    }
+}
+
 /* The right to make rules is withdrawn when the old one has gone. */
 static void edit__undo_refused_too__both_causes_told(void **state)
 {
@@ -443,15 +489,41 @@ static void edit_to_another_address__carried_out__two_more_writes_and_nothing_le
     }
 }
 
+static void no_room_to_hold(struct rig *r)
+{
+    rig_fault(r, "{\"match\":{\"op\":\"compute.addresses.insert\"},\"count\":0,\"do\":\"refuse\","
+                 "\"status\":403,\"body\":{\"error\":{\"code\":403,\"message\":\"No.\",\"errors\":"
+                 "[{\"reason\":\"quotaExceeded\",\"message\":\"No.\"}]}}}");
+}
+
+/* The new rule's address is not known before that rule is there, nor is the former one held. */
+static void flip__no_room_to_hold__carried_out(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        bool legacy;
+    } rows[] = {{"{}", INTERNAL, true}, {RBS, TO_INTERNAL, false}, {INTERNAL, TO_RBS, false}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start_part(6, rows[i].from, rows[i].legacy);
+        rig_edit(r, "web", rows[i].to);
+        no_room_to_hold(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_null(strstr(rig_inventory(r), "addresses/"));
+        rig_forget(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_int_equal(rig_mutations(r), 0);
+        rig_stop(r);
+    }
+}
+
 /* Without room for one more reservation the edit is carried out as if there was none. */
 static void edit_to_another_address__no_room_to_hold__carried_out(void **state)
 {
     (void)state;
     const char *before = NULL;
     struct rig *r = start_move(&moves[1], &before);
-    rig_fault(r, "{\"match\":{\"op\":\"compute.addresses.insert\"},\"count\":0,\"do\":\"refuse\","
-                 "\"status\":403,\"body\":{\"error\":{\"code\":403,\"message\":\"No.\",\"errors\":"
-                 "[{\"reason\":\"quotaExceeded\",\"message\":\"No.\"}]}}}");
+    no_room_to_hold(r);
     assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
     const char *now = address_of_rule(r);
     assert_string_equal(now, json_str(rig_resource(r, "addresses/mine"), "address"));
@@ -486,10 +558,13 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
         cmocka_unit_test(
             flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_missing),
+        cmocka_unit_test(
+            flip__of_kinds_with_common_names__former_rule_stands_until_the_rest_is_there),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),
         cmocka_unit_test(edit_to_another_address__rule_refused__former_rule_and_address_come_back),
         cmocka_unit_test(edit_to_another_address__process_dies__address_is_found_again),
         cmocka_unit_test(edit_to_another_address__carried_out__two_more_writes_and_nothing_left),
+        cmocka_unit_test(flip__no_room_to_hold__carried_out),
         cmocka_unit_test(edit_to_another_address__no_room_to_hold__carried_out),
         cmocka_unit_test(edit_to_another_address__died_then_deleted__nothing_left),
     };

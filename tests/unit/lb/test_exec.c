@@ -162,7 +162,6 @@ static const char *letters(struct arena *a, const struct lb_plan *p, const unsig
     {                                                                                              \
         LB_OP(__VA_ARGS__), (code)                                                                 \
     }
-#define OK_OR_BEFORE LB_FINALLY_OK_OR_BEFORE_CRITICAL
 
 struct attribute_row {
     const char *what;
@@ -173,162 +172,91 @@ struct attribute_row {
     size_t n;
     const char *outcomes; /* letters() */
     int failed_op;
-    bool critical_open;
 };
 static const struct attribute_row attribute_rows[] = {
-    {"all well", {OP(0), OP(0), OP(0)}, 3, "DDD", -1, false},
-    {"stops at the first failure", {OP(0), OP(ERR_QUOTA), OP(0)}, 3, "DF-", 1, false},
+    {"all well", {OP(0), OP(0), OP(0)}, 3, "DDD", -1},
+    {"stops at the first failure", {OP(0), OP(ERR_QUOTA), OP(0)}, 3, "DF-", 1},
     {"the whole wave runs",
      {OP(0), OP(ERR_QUOTA, .parallel = true), OP(0, .parallel = true), OP(0)},
      4,
      "DFD-",
-     1,
-     false},
+     1},
     {"two failures in a wave: the first counts",
      {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .parallel = true)},
      2,
      "FF",
-     0,
-     false},
-    {"kept ones are not run", {OP(0, .verb = LB_KEEP), OP(0)}, 2, "TD", -1, false},
+     0},
+    {"kept ones are not run", {OP(0, .verb = LB_KEEP), OP(0)}, 2, "TD", -1},
     /* tolerate */
-    {"absent", {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0)}, 2, "TD", -1, false},
-    {"exists", {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0)}, 2, "TD", -1, false},
-    {"in use", {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_IN_USE), OP(0)}, 2, "TD", -1, false},
-    {"forbidden",
-     {OP(ERR_FORBIDDEN, .tolerate = LB_TOLERATE_FORBIDDEN), OP(0)},
-     2,
-     "TD",
-     -1,
-     false},
+    {"absent", {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0)}, 2, "TD", -1},
+    {"exists", {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0)}, 2, "TD", -1},
+    {"in use", {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_IN_USE), OP(0)}, 2, "TD", -1},
+    {"forbidden", {OP(ERR_FORBIDDEN, .tolerate = LB_TOLERATE_FORBIDDEN), OP(0)}, 2, "TD", -1},
     {"another outcome is not tolerated",
      {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_EXISTS), OP(0)},
      2,
      "F-",
-     0,
-     false},
+     0},
     /* only_if */
-    {"only if done: was done",
-     {OP(0), OP(0, .only_if_op = 0, .only_if = LB_DONE)},
-     2,
-     "DD",
-     -1,
-     false},
+    {"only if done: was done", {OP(0), OP(0, .only_if_op = 0, .only_if = LB_DONE)}, 2, "DD", -1},
     {"only if done: was tolerated",
      {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
       OP(0, .only_if_op = 0, .only_if = LB_DONE)},
      2,
      "TS",
-     -1,
-     false},
+     -1},
     {"only if skipped or tolerated",
      {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0, .only_if_op = 0, .only_if = LB_DONE),
       OP(0, .only_if_op = 1, .only_if = LB_SKIPPED | LB_TOLERATED)},
      3,
      "TSD",
-     -1,
-     false},
+     -1},
     {"only if a failed one, finally",
      {OP(ERR_QUOTA), OP(0, .only_if_op = 0, .only_if = LB_FAILED, .finally = LB_FINALLY_ALWAYS),
       OP(0, .only_if_op = 0, .only_if = LB_DONE, .finally = LB_FINALLY_ALWAYS)},
      3,
      "FDS",
-     0,
-     false},
+     0},
     /* sent_after */
-    {"after one that went well",
-     {OP(0), OP(0, .parallel = true, .sent_after = 0)},
-     2,
-     "DD",
-     -1,
-     false},
+    {"after one that went well", {OP(0), OP(0, .parallel = true, .sent_after = 0)}, 2, "DD", -1},
     {"after one that failed: not run, and neither is what follows it",
      {OP(ERR_QUOTA), OP(0, .parallel = true, .sent_after = 0, .critical = true),
       OP(0, .parallel = true, .sent_after = 1), OP(0, .parallel = true),
-      OP(0, .finally = OK_OR_BEFORE)},
+      OP(0, .finally = LB_FINALLY_ALWAYS)},
      5,
      "F--DD",
-     0,
-     false},
+     0},
     {"after one that was tolerated",
      {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0, .parallel = true, .sent_after = 0)},
      2,
      "TD",
-     -1,
-     false},
+     -1},
     {"after one that was skipped",
      {OP(0), OP(0, .only_if_op = 0, .only_if = LB_FAILED),
       OP(0, .parallel = true, .sent_after = 1)},
      3,
      "DSD",
-     -1,
-     false},
+     -1},
     {"after one that is not run",
      {OP(ERR_QUOTA), OP(0), OP(0, .parallel = true, .sent_after = 1, .finally = LB_FINALLY_ALWAYS)},
      3,
      "F--",
-     0,
-     false},
-    /* finally and critical */
+     0},
+    /* finally */
     {"always: after a failure",
      {OP(ERR_QUOTA), OP(0), OP(0, .finally = LB_FINALLY_ALWAYS)},
      3,
      "F-D",
-     0,
-     false},
-    {"ok: not after a failure",
-     {OP(ERR_QUOTA), OP(0, .finally = LB_FINALLY_OK)},
-     2,
-     "F-",
-     0,
-     false},
-    {"ok: when all went well", {OP(0), OP(0, .finally = LB_FINALLY_OK)}, 2, "DD", -1, false},
-    {"before critical: undone",
-     {OP(0), OP(ERR_QUOTA), OP(0, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
-     4,
-     "DF-D",
-     1,
-     false},
-    {"the critical one failed: kept for the next sync",
-     {OP(0), OP(ERR_TRANSIENT, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
-     3,
-     "DF-",
-     1,
-     true},
-    {"after the critical one: kept",
-     {OP(0, .critical = true), OP(ERR_QUOTA), OP(0, .finally = OK_OR_BEFORE),
-      OP(0, .finally = LB_FINALLY_ALWAYS)},
-     4,
-     "DF-D",
-     1,
-     true},
-    {"beside the critical one: kept",
-     {OP(ERR_QUOTA), OP(0, .critical = true, .parallel = true), OP(0, .finally = OK_OR_BEFORE)},
-     3,
-     "FD-",
-     0,
-     true},
-    {"critical skipped: never open",
-     {OP(0), OP(0, .critical = true, .only_if_op = 0, .only_if = LB_FAILED), OP(ERR_QUOTA),
-      OP(0, .finally = OK_OR_BEFORE)},
-     4,
-     "DSFD",
-     2,
-     false},
-    {"all well: critical is over", {OP(0, .critical = true), OP(0)}, 2, "DD", -1, false},
+     0},
+    {"ok: not after a failure", {OP(ERR_QUOTA), OP(0, .finally = LB_FINALLY_OK)}, 2, "F-", 0},
+    {"ok: when all went well", {OP(0), OP(0, .finally = LB_FINALLY_OK)}, 2, "DD", -1},
     {"a failing finally hides nothing",
      {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .finally = LB_FINALLY_ALWAYS),
       OP(0, .finally = LB_FINALLY_ALWAYS)},
      3,
      "FFD",
-     0,
-     false},
-    {"cancelled: no finally",
-     {OP(ERR_CANCELLED), OP(0, .finally = LB_FINALLY_ALWAYS)},
-     2,
-     "F-",
-     0,
-     false},
+     0},
+    {"cancelled: no finally", {OP(ERR_CANCELLED), OP(0, .finally = LB_FINALLY_ALWAYS)}, 2, "F-", 0},
 };
 
 static void lb_exec_run__attributes__outcomes(void **state)
@@ -347,7 +275,6 @@ static void lb_exec_run__attributes__outcomes(void **state)
         print_message("# %s\n", row->what);
         assert_string_equal(letters(*state, &p, res.outcomes), row->outcomes);
         assert_int_equal(res.failed_op, row->failed_op);
-        assert_int_equal(res.critical_open, row->critical_open);
         int want = row->failed_op < 0 ? ERR_OK : row->ops[row->failed_op].code;
         assert_string_equal(err_code_name(rc), err_code_name(want));
         assert_string_equal(err.message, res.err.message);
@@ -438,7 +365,6 @@ static void lb_exec_run__cancelled_between_waves__stops_before_the_next(void **s
     assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
     assert_string_equal(letters(*state, &p, res.outcomes), "---");
     assert_string_equal(err.message, "stopped before thing a");
-    assert_false(res.critical_open);
     assert_int_equal(res.failed_op, 0);
     world_done(&w);
 }
@@ -608,7 +534,7 @@ static void *cancel_when_asked(void *arg)
     return NULL;
 }
 
-static void lb_exec_run__cancelled_in_transfer__ends_and_stays_critical(void **state)
+static void lb_exec_run__cancelled_in_transfer__ends(void **state)
 {
     struct test_server *server = test_server_start(NULL);
     struct world w = world_new(*state);
@@ -625,7 +551,6 @@ static void lb_exec_run__cancelled_in_transfer__ends_and_stays_critical(void **s
     assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(letters(*state, &p, res.outcomes), "F-");
-    assert_true(res.critical_open);
     world_done(&w);
     test_server_stop(server);
 }
@@ -668,7 +593,6 @@ static void lb_exec_run__sent_after__cancelled_while_it_waits(void **state)
     assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(str_buf_text(&w.trace), "a "); /* the second never began */
-    assert_false(res.critical_open);
     world_done(&w);
     test_server_stop(server);
 }
@@ -694,7 +618,7 @@ UNIT_MAIN(exec)
         lb_test(lb_exec_run__sent_after__cancelled_while_it_waits),
         lb_test(lb_exec_run__wide_wave__all_done),
         lb_test(lb_exec_run__lost_answer_asked_again__no_failure),
-        lb_test(lb_exec_run__cancelled_in_transfer__ends_and_stays_critical),
+        lb_test(lb_exec_run__cancelled_in_transfer__ends),
     };
     return cmocka_run_group_tests_name("exec", tests, group_setup, NULL);
 }

@@ -126,6 +126,37 @@ static void operation__insert_still_running__resource_is_not_ready(void **state)
     clock_fake_free(clock);
 }
 
+static void fault__fail__ends_the_operation_and_nothing_is_done(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *code, *status;
+    } ends[] = {
+        {"{}", "INTERNAL_ERROR", "503"},
+        {"{\"code\":\"QUOTA_EXCEEDED\",\"message\":\"no\",\"httpErrorStatusCode\":403}",
+         "QUOTA_EXCEEDED", "403"},
+    };
+    struct fixture *f = fixture_start(NULL);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        fixture_must(f, "POST", "/sim/faults",
+                     arena_printf(f->a,
+                                  "{\"match\":{\"op\":\"compute.addresses.insert\"},\"do\":"
+                                  "\"fail\",\"body\":%s}",
+                                  ends[i].body));
+        fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+        fixture_must(f, "GET", operation_path(f), NULL);
+        assert_string_equal(fixture_text(f, "status"), "DONE");
+        assert_string_equal(fixture_text(f, "httpErrorStatusCode"), ends[i].status);
+        struct json_object *errors = json_path(f->answer, "error.errors");
+        assert_string_equal(json_str(json_object_array_get_idx(errors, 0), "code"), ends[i].code);
+        int status = fixture_call(f, "GET", R "/addresses/a", NULL);
+        fixture_expect(f, "nothing is made", status, 404, "notFound");
+    }
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+    fixture_must(f, "GET", R "/addresses/a", NULL);
+    fixture_stop(f);
+}
+
 UNIT_MAIN(compute_operations)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +164,7 @@ UNIT_MAIN(compute_operations)
         cmocka_unit_test(request_id__sent_again__answers_the_same_operation),
         cmocka_unit_test(operation__latency_cloud__takes_its_time_and_wait_blocks),
         cmocka_unit_test(operation__insert_still_running__resource_is_not_ready),
+        cmocka_unit_test(fault__fail__ends_the_operation_and_nothing_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

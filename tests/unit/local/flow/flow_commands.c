@@ -209,10 +209,11 @@ static void run_command(struct flow_kit *k, char **w, size_t n)
         k->pool = str_join(k->a, (const char *const *)w + 1, n - 1, " ");
     } else if (str_eq(w[0], "sync")) {
         flow_kit_sync(k, w + 1, n - 1);
-    } else if (str_eq(w[0], "update")) {
+    } else if (str_eq(w[0], "update") || str_eq(w[0], "upkeep")) {
         k->updates = true;
+        k->unproven = str_eq(w[0], "upkeep");
         flow_kit_sync(k, w + 1, n - 1);
-        k->updates = false;
+        k->updates = k->unproven = false;
     } else if (str_eq(w[0], "cleanup")) {
         flow_kit_cleanup(k, w[1]);
     } else if (str_eq(w[0], "idle")) {

@@ -519,7 +519,8 @@ static void add_item(struct flow_kit *k, struct kit_batch *b, struct kit_service
                              .slices = slices,
                              .n_slices = (uint32_t)n_slices,
                              .has_slices = s->has_endpoints,
-                             .result = &s->result};
+                             .result = &s->result,
+                             .flags = k->unproven ? TT_ITEM_UNPROVEN : 0};
     b->services[b->batch.n_items] = s;
     b->which[b->batch.n_items++] = item;
 }

@@ -17,13 +17,15 @@
  *                     the kernel takes nothing with it
  *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T
  *                     ask=IP share=K ranges=CIDR,… fam=46 fam=~46 (46 at best) sched=S mode=M
- *                     drain=T affinity created=N st=IP snat=W move pool=P
+ *                     drain=T affinity created=N st=IP snat=W move pool=P @KEY=VALUE (an
+ *                     annotation; a KEY without "/" is ours) .FIELD=JSON (of the spec; no blanks)
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, without a call
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that
  *                     failed
  *   update KEY …      the same after nodes have changed: no status is written
+ *   upkeep KEY …      the same for Services that are refused, by what stands (TT_ITEM_UNPROVEN)
  *   idle              syncs until nothing is left to do, and time passes while destinations drain;
  *                     fails when that does not come, or a Service fails 9 times
  *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they
@@ -118,10 +120,12 @@ struct flow_kit {
     const char *config, *pool;
     bool forbidden;          /* to write */
     bool updates;            /* syncs are updates of backends */
+    bool unproven;           /* … of Services that are refused */
     bool directed;           /* there is a director's thread */
     uint32_t drift;          /* --drift */
     int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
     unsigned n_drift;        /* what metrics say of it */
+    unsigned n_findings;     /* of all plans since the test set it to 0 */
     struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */
     char nodes[256];
@@ -185,7 +189,7 @@ void flow_others_added(struct flow_kit *k, const char *name, const struct tt_kv 
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);
 void flow_others_log(struct flow_kit *k, const char *message);
-/* With k->effects they are added to k->order. */
+/* Counts findings; with k->effects the effects are added to k->order. */
 void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan);
 void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
                        const char *message);

@@ -51,6 +51,9 @@ void flow_others_log(struct flow_kit *k, const char *message)
 
 void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan)
 {
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        k->n_findings += plan->services[i]->n_findings + (plan->services[i]->serves_nobody != NULL);
+    }
     for (uint32_t i = 0; k->effects && i < plan->n_services; i++) {
         for (uint32_t e = 0; e < plan->services[i]->n_effects; e++) {
             str_appendf(&k->order, "%s: %s ", plan->services[i]->key,

@@ -114,6 +114,12 @@ static void add_word(struct arena *a, struct parts *x, const char *word)
     } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "pool=") ||
                str_has_prefix(word, "snat=") || str_has_prefix(word, "mode=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "%.*s\": \"%s\"", (int)(eq - word), word, value);
+    } else if (*word == '@') {
+        str_appendf(&x->notes, ", \"%s%.*s\": \"%s\"",
+                    memchr(word, '/', (size_t)(eq - word)) == NULL ? LOCAL_PREFIX : "",
+                    (int)(eq - word - 1), word + 1, value);
+    } else if (*word == '.') {
+        str_appendf(&x->spec, ", \"%.*s\": %s", (int)(eq - word - 1), word + 1, value);
     } else if (!str_has_prefix(word, "st=") && *word != '\0') {
         fail_msg("word %s", word);
     }

@@ -7,6 +7,9 @@
 
 #define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
 
+#define Q  "invalid(pool \"q\" is not configured (there are: p)) "
+#define LC "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "
+
 static const struct row {
     const char *name, *script, *want;
 } rows[] = {
@@ -112,11 +115,11 @@ static const struct row {
      "svc d/a; idle; settles; nodes n1; sync; settles; svc d/a ranges=192.0.2.0/24; sync; settles; "
      "svc d/a ranges=192.0.2.0/25; sync; settles; svc d/a; sync; settles; idle; settles; delete "
      "d/a; idle; settles",
-     "settles(0) settles(0) settles(1) settles(2) settles(1) settles(0) settles(0) "},
+     "settles(0) settles(0) settles(0) settles(1) settles(1) settles(0) settles(0) "},
     {"… once for all Services, and when slots move to another map",
      "svc d/a; svc d/b; svc d/c; idle; settles; writes; nodes n1 n2 n3; sync; settles; writes; "
      "nodes n1 n2; sync; settles; order; plan",
-     "settles(0) writes(4) settles(1) writes(2) settles(1) order("
+     "settles(0) writes(4) settles(0) writes(2) settles(1) order("
      "1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend 10.0.0.0:80/tcp, "
      "2:create guard 10.0.0.1, 2:create frontend 10.0.0.1:80/tcp, 2:create guard 10.0.0.2, "
      "2:create frontend 10.0.0.2:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 3:create source "
@@ -130,9 +133,9 @@ static const struct row {
      "10.0.0.0:80/tcp, 2:delete former slots 10.0.0.1:80/tcp, 2:delete former slots "
      "10.0.0.2:80/tcp, ) plan(0) "},
     {"… and where the kernel refuses it goes on",
-     "svc d/a; idle; settles no; svc d/a ranges=192.0.2.0/24; idle; settles; state; plan",
-     "settles(0) settles(1) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 "
-     "snat; plan(0) "},
+     "svc d/a ranges=192.0.2.0/24; idle; settles no; svc d/a; idle; settles; state; plan",
+     "settles(0) settles(1) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "plan(0) "},
     {"G11",
      "svc d/a share=k ranges=192.0.2.0/24; svc d/b share=k ports=81/TCP/30081; idle; state; plan",
      "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 snat 81/tcp rr4 n1:30081*2 "
@@ -402,6 +405,35 @@ static const struct row {
      "open!(table inet trimtab exists and is not ours; choose another instance) "},
     {"somebody else's table comes", "svc d/a; idle; foreign flush; foreign table; sync",
      "d/a!invalid(table inet trimtab exists and is not ours; choose another instance) "},
+    {"upkeep: nothing of a refused edit",
+     "svc d/a; idle; restart; svc d/a sched=lc ranges=192.0.2.0/24 "
+     "ports=80/TCP/30081,81/TCP/30082; "
+     "nodes n1 n3; sync; update; state; upkeep; state; writes; upkeep; writes",
+     LC LC TWO("10.0.0.0") "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n3:30080*2 <0.0.0.0/0 snat; "
+                           "writes(5) writes(0) "},
+    {"upkeep: ranges stay, and a port that is not asked for any more",
+     "svc d/a ranges=192.0.2.0/24; idle; restart; svc d/a sched=lc ports=81/TCP/30082; nodes n2 "
+     "n3; "
+     "sync; upkeep; state; svc d/a ranges=192.0.2.0/24; idle; state; plan",
+     LC
+     "10.0.0.0[d/a] held 80/tcp rr4 n2:30080*4 <192.0.2.0/24 snat; 10.0.0.0[d/a] held 80/tcp rr4 "
+     "n2:30080*2 n3:30080*2 <192.0.2.0/24 snat; plan(0) "},
+    {"upkeep: nodes with pods",
+     "svc d/a local affinity; eps d/a n1 n1 n2; idle; restart; svc d/a local affinity pool=q; "
+     "nodes "
+     "n1 n2 n3; eps d/a n2 n3; sync; upkeep; state; eps d/a; upkeep; state",
+     "d/a!" Q "10.0.0.0[d/a] held 80/tcp hash4 "
+     "n2:30080*2 n3:30080*2 <0.0.0.0/0 snat; 10.0.0.0[d/a] held; "},
+    {"upkeep: ipvs",
+     "config director: {directorIsGateway: true}; svc d/a mode=ipvs-dr sched=mh; svc d/b "
+     "mode=ipvs-nat affinity ports=53/UDP/30053; svc d/c mode=ipvs-fullnat local; eps d/c n1 n1 "
+     "n2; "
+     "idle; restart; svc d/a pool=q mode=nft; svc d/b pool=q; svc d/c local pool=q; nodes n1 n3; "
+     "eps "
+     "d/c n3 n3 n1; sync; upkeep; pass 70000; upkeep; state",
+     "d/a!" Q "d/b!" Q "d/c!" Q "10.0.0.0[d/a] held 80/tcp ipvs-mh/18 n1:80g1 n3:80g1 <0.0.0.0/0; "
+     "10.0.0.1[d/b] held 53/udp ipvs-rr/1/10800s n1:30053m1 <0.0.0.0/0; 10.0.0.2[d/c] held 80/tcp "
+     "ipvs-wrr n1:30080m1 n3:30080m2 <0.0.0.0/0 snat; "},
     {"routes",
      "pool [10.0.0.0/29], announce: {by: routes}; svc d/a; idle; order; state; delete d/a; sync; "
      "order; state",

@@ -112,6 +112,7 @@ static const char *const edit_others[] = {
     "restart",
     "update",
     "update",
+    "upkeep",
     "refuse-address 10.0.0.1",
     "refuse-address none",
     "foreign rules; restart",
@@ -277,7 +278,7 @@ static bool storm(const struct storm *x, unsigned seed)
 
     flow_kit_begin(&k);
     (void)flow_kit_run(&k, str_replace(k.a, x->before, "%s", graced ? "30s" : "0s"));
-    rng_free(k.rng);
+    struct rng *first = k.rng; /* the provider's until it is opened anew */
     k.rng = rng_seeded_new(seed);
     for (unsigned i = 0; i < BLOWS && !k.broken; i++) {
         blow(&k, x);
@@ -307,6 +308,7 @@ static bool storm(const struct storm *x, unsigned seed)
                     flow_kit_state(&k));
     }
     flow_kit_end(&k);
+    rng_free(first);
     return well;
 }
 

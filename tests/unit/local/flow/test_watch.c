@@ -261,6 +261,15 @@ static const struct row {
      "event(d/b LoadBalancerDrift: others changed this machine's kernel: guard 10.0.0.0 is "
      "missing" RIGHT "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 81/tcp "
      "rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; writes(2) writes(0) "},
+    {"other interfaces: announced there, and there alone",
+     "director; svc d/a; svc d/b fam=6; sync; pass 10000; announced 10.0.0.0; announced fd00::; "
+     "svc "
+     "d/a @interfaces=eth7; svc d/b fam=6 @interfaces=eth7; sync; pass 130000; announced 10.0.0.0; "
+     "announced fd00::; svc d/a; svc d/b fam=6; sync; pass 10000; announced 10.0.0.0; announced "
+     "fd00::; state",
+     "announced(5) announced(5) announced(5) announced(5) announced(10) announced(10) "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; fd00::[d/b] held on "
+     "link 80/tcp rr4 n1:30080*2 n2:30080*2 <::/0 snat; "},
     {"an INVALID Service keeps its guard",
      "director; svc d/a; idle; pass 2000; svc d/a sched=lc; sync; foreign guard; pass 2000; state",
      "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) " TOLD

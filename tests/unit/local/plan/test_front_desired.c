@@ -304,8 +304,60 @@ static void fewest_moves(void **state)
     }
 }
 
+/* Nodes first … last of 10.1.0.0/16. */
+static const char *crowd(struct arena *a, unsigned first, unsigned last)
+{
+    struct str_buf b = STR_BUF_INIT;
+
+    for (unsigned i = first; i <= last; i++) {
+        const char *name = arena_printf(a, "n%u", i);
+        const char *addr = arena_printf(a, "10.1.%u.%u", i / 250, i % 250 + 1);
+        str_appendf(&b, "%s" NODE("%s", "%s", ""), i == first ? "" : ", ", name, addr);
+    }
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    return text;
+}
+
+static unsigned slots_of(const struct local_wanted *w, const char *text)
+{
+    struct ip_addr addr;
+    unsigned n = 0;
+
+    assert_true(ip_parse(text, &addr));
+    for (unsigned i = 0; i < w->fronts[0].m; i++) {
+        n += ip_eq(&w->fronts[0].slots[i].addr, &addr);
+    }
+    return n;
+}
+
+/* K12 when it serves already: nodes that are gone leave, those that stand stay, the first of the
+ * others come; and nothing changes when it is planned again. */
+static void more_targets_than_slots(void **state)
+{
+    const struct scene few = {NFT, .nodes = crowd(*state, 101, 350)};
+    const struct scene many = {NFT, .nodes = crowd(*state, 1, 349)};
+    struct local_wanted a;
+    struct local_wanted b;
+    struct local_wanted c;
+
+    assert_true(strstr(desired(*state, &many, NULL, &b), "at most 256 targets") != NULL);
+    (void)desired(*state, &few, NULL, &a);
+    assert_int_equal(a.targets[0].n, 250);
+    (void)desired(*state, &many, &a, &b);
+    assert_int_equal(b.targets[0].n, 256);
+    assert_int_equal(b.targets[0].n_over, 93);
+    assert_int_equal(slots_of(&a, "10.1.1.101"), 1);
+    assert_int_equal(slots_of(&b, "10.1.1.101"), 0);                               /* 350 is gone */
+    assert_true(slots_of(&b, "10.1.0.102") == 1 && slots_of(&b, "10.1.0.8") == 1); /* 101, 7 */
+    assert_int_equal(slots_of(&b, "10.1.0.9"), 0);                                 /* 8 */
+    (void)desired(*state, &many, &b, &c);
+    assert_int_equal(moved(&b, &c), 0);
+}
+
 UNIT_MAIN(front_desired)
 {
-    const struct CMUnitTest tests[] = {targets_test(frontends), targets_test(fewest_moves)};
+    const struct CMUnitTest tests[] = {targets_test(frontends), targets_test(fewest_moves),
+                                       targets_test(more_targets_than_slots)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,23 +185,20 @@ static const struct row {
     {"K13, slots change in one deed", "d/a " GUARDED "80/tcp=ABAB<0.0.0.0/0",
      "d/a " GUARDED "80/tcp=AAAA<0.0.0.0/0", "1~frontend 10.0.0.0:80/tcp -1=B -3=B +1=A +3=A; "},
     {"another map", "d/a " GUARDED "80/tcp=ABAB<0.0.0.0/0", "d/a " GUARDED "80/tcp=~AB<0.0.0.0/0",
-     "1~frontend 10.0.0.0:80/tcp +0~A +1~B; 2-former slots 10.0.0.0:80/tcp after -0=A -1=B -2=A "
-     "-3=B; "},
+     "1~frontend 10.0.0.0:80/tcp +0~A +1~B; 2-former slots 10.0.0.0:80/tcp -0=A -1=B -2=A -3=B; "},
     {"another map, and ranges at once", "d/a " GUARDED "80/tcp=ABAB<192.0.2.0/24",
      "d/a " GUARDED "80/tcp=AB<0.0.0.0/0",
      "1~frontend 10.0.0.0:80/tcp +0=A +1=B; 2~source ranges 10.0.0.0:80/tcp +0.0.0.0/0; 3-former "
      "slots 10.0.0.0:80/tcp after -0=A -1=B -2=A -3=B; 3~source ranges 10.0.0.0:80/tcp after "
      "-192.0.2.0/24; "},
     {"killed in two maps", "d/a " GUARDED "80/tcp=ABAB|~AB<0.0.0.0/0",
-     "d/a " GUARDED "80/tcp=~AB<0.0.0.0/0",
-     "1-former slots 10.0.0.0:80/tcp after -0=A -1=B -2=A -3=B; "},
+     "d/a " GUARDED "80/tcp=~AB<0.0.0.0/0", "1-former slots 10.0.0.0:80/tcp -0=A -1=B -2=A -3=B; "},
     {"killed in two maps, and back", "d/a " GUARDED "80/tcp=ABAB|~AB<0.0.0.0/0",
      "d/a " GUARDED "80/tcp=ABAA<0.0.0.0/0",
      "1~frontend 10.0.0.0:80/tcp -3=B +3=A; 2-former slots 10.0.0.0:80/tcp after -0~A -1~B; "},
     {"killed in two maps, and other targets", "d/a " GUARDED "80/tcp=ABAB|~AB<0.0.0.0/0",
      "d/a " GUARDED "80/tcp=~AC<0.0.0.0/0",
-     "1~frontend 10.0.0.0:80/tcp -1~B +1~C; 2-former slots 10.0.0.0:80/tcp after -0=A -1=B -2=A "
-     "-3=B; "},
+     "1~frontend 10.0.0.0:80/tcp -1~B +1~C; 2-former slots 10.0.0.0:80/tcp -0=A -1=B -2=A -3=B; "},
     {"killed in two maps, and a third one", "d/a " GUARDED "80/tcp=ABAB|~AB<0.0.0.0/0",
      "d/a " GUARDED "80/tcp=A<0.0.0.0/0",
      "1~frontend 10.0.0.0:80/tcp -0~A -1~B +0=A; 2-former slots 10.0.0.0:80/tcp after -0=A -1=B "
@@ -231,29 +228,29 @@ static const struct row {
     {"ranges come before everybody goes", "d/a " GUARDED "80/tcp=A<0.0.0.0/0",
      "d/a " GUARDED "80/tcp=A<192.0.2.0/24^",
      "1~source ranges 10.0.0.0:80/tcp +snat +192.0.2.0/24; 2~source ranges 10.0.0.0:80/tcp "
-     "after -0.0.0.0/0; "},
+     "-0.0.0.0/0; "},
     {"one range for another", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<198.51.100.7/32",
      "d/a " GUARDED "80/tcp=A<192.0.2.0/24<203.0.113.0/24",
-     "1~source ranges 10.0.0.0:80/tcp +203.0.113.0/24; 2~source ranges 10.0.0.0:80/tcp after "
+     "1~source ranges 10.0.0.0:80/tcp +203.0.113.0/24; 2~source ranges 10.0.0.0:80/tcp "
      "-198.51.100.7/32; "},
     {"a range within the old one", "d/a " GUARDED "80/tcp=A<192.0.2.0/24",
      "d/a " GUARDED "80/tcp=A<192.0.2.128/25<198.51.100.7/32",
      "1~source ranges 10.0.0.0:80/tcp +198.51.100.7/32; 1+stand-in ranges 10.0.0.0:80/tcp "
-     "+<192.0.2.128/25; 2~source ranges 10.0.0.0:80/tcp after -192.0.2.0/24 +192.0.2.128/25; "
-     "3-stand-in ranges 10.0.0.0:80/tcp after -<192.0.2.128/25; "},
+     "+<192.0.2.128/25; 2~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/25; 3-stand-in "
+     "ranges 10.0.0.0:80/tcp after -<192.0.2.128/25; "},
     {"a range around old ones", "d/a " GUARDED "80/tcp=A<192.0.2.0/26<192.0.2.128/25",
      "d/a " GUARDED "80/tcp=A<192.0.2.0/24",
-     "1+stand-in ranges 10.0.0.0:80/tcp +<192.0.2.0/24; 2~source ranges 10.0.0.0:80/tcp after "
+     "1+stand-in ranges 10.0.0.0:80/tcp +<192.0.2.0/24; 2~source ranges 10.0.0.0:80/tcp "
      "-192.0.2.0/26 -192.0.2.128/25 +192.0.2.0/24; 3-stand-in ranges 10.0.0.0:80/tcp after "
      "-<192.0.2.0/24; "},
     {"a range within the old one, IPv6", "d/a fd00:: guard link ann 80/tcp=A<2001:db8::/32",
      "d/a fd00:: guard link ann 80/tcp=A<2001:db8:1::/48",
      "1+stand-in ranges [fd00::]:80/tcp +<2001:db8:1::/48; 2~source ranges [fd00::]:80/tcp "
-     "after -2001:db8::/32 +2001:db8:1::/48; 3-stand-in ranges [fd00::]:80/tcp after "
+     "-2001:db8::/32 +2001:db8:1::/48; 3-stand-in ranges [fd00::]:80/tcp after "
      "-<2001:db8:1::/48; "},
     {"killed when a range stands in", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25",
      "d/a " GUARDED "80/tcp=A<192.0.2.128/25",
-     "1~source ranges 10.0.0.0:80/tcp after -192.0.2.0/24 +192.0.2.128/25; 2-stand-in ranges "
+     "1~source ranges 10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/25; 2-stand-in ranges "
      "10.0.0.0:80/tcp after -<192.0.2.128/25; "},
     {"killed when it has taken its place", "d/a " GUARDED "80/tcp=A<192.0.2.128/25<<192.0.2.128/25",
      "d/a " GUARDED "80/tcp=A<192.0.2.128/25",
@@ -262,8 +259,8 @@ static const struct row {
      "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25<<198.51.100.0/24",
      "d/a " GUARDED "80/tcp=A<192.0.2.128/26",
      "1+stand-in ranges 10.0.0.0:80/tcp -<192.0.2.128/25 +<192.0.2.128/26; 2~source ranges "
-     "10.0.0.0:80/tcp after -192.0.2.0/24 +192.0.2.128/26; 3-stand-in ranges 10.0.0.0:80/tcp "
-     "after -<198.51.100.0/24 -<192.0.2.128/26; "},
+     "10.0.0.0:80/tcp -192.0.2.0/24 +192.0.2.128/26; 3-stand-in ranges 10.0.0.0:80/tcp after "
+     "-<198.51.100.0/24 -<192.0.2.128/26; "},
     {"closed when a range stands in", "d/a " GUARDED "80/tcp=A<192.0.2.0/24<<192.0.2.128/25",
      "d/a " GUARDED "80/tcp=",
      "1-source ranges 10.0.0.0:80/tcp -192.0.2.0/24 -<192.0.2.128/25; 2-frontend 10.0.0.0:80/tcp "

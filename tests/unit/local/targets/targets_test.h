@@ -124,10 +124,14 @@ static inline int scene_serve(struct arena *a, const struct scene *s,
                                          ret, err);
 }
 
-static inline int scene_targets(struct arena *a, const struct scene *s, struct local_serve *serve,
-                                struct local_target_set *ret, struct err *err)
+/* `with`: what stands of the frontend. */
+static inline int scene_targets_with(struct arena *a, const struct scene *s,
+                                     const struct local_target_args *with,
+                                     struct local_serve *serve, struct local_target_set *ret,
+                                     struct err *err)
 {
-    struct local_target_args args = {.serve = serve};
+    struct local_target_args args = *with;
+    args.serve = serve;
     int rc = scene_serve(a, s, &args.config, &args.service, serve, err);
     if (rc != ERR_OK) {
         return rc;
@@ -149,6 +153,13 @@ static inline int scene_targets(struct arena *a, const struct scene *s, struct l
     args.has_slices = s->slices != NULL;
     args.zone = s->zone;
     return local_targets_of(a, &args, ret, err);
+}
+
+static inline int scene_targets(struct arena *a, const struct scene *s, struct local_serve *serve,
+                                struct local_target_set *ret, struct err *err)
+{
+    const struct local_target_args none = {.served = false};
+    return scene_targets_with(a, s, &none, serve, ret, err);
 }
 
 /* "10.1.0.1:30080*1 10.1.0.2:30080*1" and, for each that is left out, " -NAME". */

@@ -204,6 +204,47 @@ static void local_targets_of__nft_with_300_targets__refused(void **state)
     assert_true(str_has_prefix(scene_text(*state, &s), "rr 10.2.0.0:8080*1 "));
 }
 
+static bool has_target(const struct local_target_set *t, const char *addr)
+{
+    struct ip_addr want;
+
+    assert_true(ip_parse(addr, &want));
+    for (size_t i = 0; i < t->n; i++) {
+        if (local_addr_cmp(&t->items[i].addr, &want) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* K12 of a frontend that serves: targets with slots stay, gone ones leave. */
+static void local_targets_of__nft_with_300_targets_served__256_of_them(void **state)
+{
+    struct scene s = {.pool = "mode: nft, targets: pod",
+                      .director = "podsRoutable: true",
+                      .slices = pods_on_one_node(*state, 298)};
+    struct local_dest slots[3] = {{.port = 8080}, {.port = 8080}, {.port = 8080}};
+    struct local_target_args args = {.served = true, .slots = slots, .n_slots = ARRAY_LEN(slots)};
+    struct local_serve serve;
+    struct local_target_set t;
+    struct err err = ERR_INIT;
+
+    assert_true(ip_parse("10.3.0.2", &slots[0].addr)); /* the last by address */
+    assert_true(ip_parse("10.9.9.9", &slots[1].addr)); /* gone */
+    assert_int_equal(scene_targets_with(*state, &s, &args, &serve, &t, &err), ERR_OK);
+    assert_int_equal(t.n, 256);
+    assert_int_equal(t.n_over, 44);
+    assert_int_equal(t.n_left_out, 44);
+    assert_true(has_target(&t, "10.3.0.2"));
+    assert_false(has_target(&t, "10.3.0.1"));
+    assert_true(has_target(&t, "10.2.0.0") && has_target(&t, "10.2.1.4"));
+    assert_false(has_target(&t, "10.2.1.5") || has_target(&t, "10.9.9.9"));
+    assert_string_equal(t.left_out[43].who, "10.3.0.1");
+    for (size_t i = 1; i < t.n; i++) {
+        assert_true(local_addr_cmp(&t.items[i - 1].addr, &t.items[i].addr) < 0);
+    }
+}
+
 static void local_targets_of__reasons__sentences(void **state)
 {
     struct local_serve serve;
@@ -303,6 +344,7 @@ UNIT_MAIN(targets)
         targets_test(local_targets_of__scenes__as_wanted),
         targets_test(local_targets_of__more_than_255_pods_on_a_node__scaled),
         targets_test(local_targets_of__nft_with_300_targets__refused),
+        targets_test(local_targets_of__nft_with_300_targets_served__256_of_them),
         targets_test(local_targets_of__reasons__sentences),
         targets_test(local_targets_of__pod__its_names),
         targets_test(local_frontend__order_and_text),

@@ -439,6 +439,11 @@ static void make_world(struct fixture *f)
     arm_must(f, "PUT", NET "/publicIPAddresses/labelled",
              "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
              "\"dnsSettings\":{\"domainNameLabel\":\"web\"}}}");
+    arm_must(f, "PUT",
+             NET "/publicIPAddresses/labelled-v6", /* one label, an A and an AAAA record */
+             "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+             "\"publicIPAddressVersion\":\"IPv6\",\"publicIPAllocationMethod\":\"Static\","
+             "\"dnsSettings\":{\"domainNameLabel\":\"web\"}}}");
     arm_must(f, "PUT", IN, IN_BODY(IN_FRONT("g", STATIC("10.240.0.9")) "," IN_FRONT("h", "")));
     arm_must(f, "PUT", NET "/virtualNetworks/vnet/subnets/links",
              "{\"properties\":{\"addressPrefix\":\"10.250.0.0/24\","

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trial_fault.c: an edit of which a call fails, once or until it is healed; see trial.h.
+ *
+ * While a refusal lasts, the edit is tried again by the controller's back-off.  These retries are
+ * watched, too: they may neither interrupt nor write. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "tests/edits/history.h"
+#include "tests/edits/judge.h"
+#include "tests/edits/trial_internal.h"
+#include "tests/fault/stage.h"
+#include "tests/fault/world.h"
+
+/* A second try may still find out what the first one did not come to; it is five minutes later
+ * where something was put back.  Several more follow before the first pause of adr/0050 is over. */
+#define SECOND_MS  400000
+#define RETRIES_MS 1000000
+
+/* Does the cloud say, again and again, that it does not take this?  A right that is withdrawn in
+ * between has taken down what works, and each retry tries to bring the former state back. */
+static bool refuses_for_good(const struct fault_kind *k)
+{
+    bool lasts = k->effect == EFFECT_NEVER || k->effect == EFFECT_WITHOUT;
+    return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
+}
+
+/* E8: a retry that is refused as the one before it makes no writes: nothing is prepared anew. */
+static void judge_retries(struct trial *t)
+{
+    const char *first = NULL;
+    size_t n = probe_writes_done(t->s.probe, t->s.a, &first);
+    if (n > 0) {
+        report(t, arena_printf(t->s.a,
+                               "E8: it is refused for good, and %zu writes are made in further "
+                               "tries, such as %s",
+                               n, first));
+    }
+}
+
+/* E1 and E8: retries of what is refused neither interrupt nor write. */
+static int watch_retries(struct trial *t, struct judge *j)
+{
+    if (!refuses_for_good(t->args->fault)) {
+        return ERR_OK;
+    }
+    t->s.kind = NULL; /* the stage would heal it meanwhile */
+    int rc = stage_settle(&t->s, SECOND_MS);
+    probe_forget_writes(t->s.probe);
+    rc = rc == ERR_OK ? stage_settle(&t->s, RETRIES_MS) : rc;
+    t->s.kind = t->args->fault;
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    judge_retries(t);
+    if (t->args->fault->effect == EFFECT_NEVER && atomic_load(&t->announced)) {
+        judge_once(j, service_now(t, "web"), history_now(t->h));
+    }
+    return ERR_OK;
+}
+
+/* Google has said that it may be made: the first request of the kind is that question
+ * (docs/adr/0049).  "gce compute.forwardingRules.insert /… #2" */
+static bool is_withdrawn_in_between(const struct trial *t)
+{
+    const char *call = t->args->call;
+    const char *number = strrchr(call, '#');
+    return t->args->fault->effect == EFFECT_DOWN && str_has_prefix(call, "gce ") &&
+           strstr(call, ".insert ") != NULL && number != NULL && strtol(number + 1, NULL, 10) > 1;
+}
+
+/* E1 while the fault lasts and after; in the end the same as without it. */
+static int run_fault(struct trial *t, struct judge *j, const char *patch)
+{
+    const struct trial_args *args = t->args;
+    bool down = fault_lasts(args->fault);
+    t->s.began_ms = clock_now_ms(rig_clock(t->s.rig));
+    probe_begin(t->s.probe, args->fault, args->call);
+    history_begin(t->h);
+    if (edit_now(t, patch) / 100 != 2) {
+        return err_set(&t->err, ERR_BUG, "the edit is not taken");
+    }
+    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : RIG_LATER);
+    if (rc == ERR_OK && args->fault->effect == EFFECT_STUCK) {
+        rc = stage_restart(&t->s);
+        rc = rc == ERR_OK ? stage_settle(&t->s, STAGE_HEALED_MS / 2) : rc;
+    }
+    rc = rc == ERR_OK && down ? watch_retries(t, j) : rc;
+    if (rc == ERR_OK && down) {
+        if (is_withdrawn_in_between(t)) {
+            judge_held(j, rig_world(t->s.rig));
+        } else {
+            judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+        }
+        history_begin(t->h);
+        probe_heal(t->s.probe);
+        rc = stage_settle(&t->s, RIG_LATER);
+    }
+    if (rc == ERR_OK) {
+        judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+    }
+    return rc;
+}
+
+/* Reverting the edit restored the former state. */
+static int read_asked(struct trial *t)
+{
+    char *text = NULL;
+    bool leaves = (edit_effects(&t->args->edit) & EDIT_LEAVES) != 0; /* it was not taken back */
+    int rc = leaves ? ERR_OK : read_text(t, "asked", &text);
+    if (rc == ERR_OK) {
+        probe_stood(t->s.probe, text);
+    }
+    return rc;
+}
+
+enum trial_code trial_fault(const struct trial_args *args)
+{
+    struct trial t;
+    char *want = NULL;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? read_text(&t, "end", &want) : rc;
+    rc = rc == ERR_OK ? read_asked(&t) : rc;
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    rc = run_fault(&t, &j, edit_patch(t.s.a, &args->edit));
+    bool met = probe_fired(t.s.probe);
+    if (rc == ERR_OK) {
+        compare_end(&t, want, "the fault is over, and");
+        rc = stage_check_log(&t.s);
+    }
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, met || t.found > 0 ? TRIAL_OK : TRIAL_PAST);
+}

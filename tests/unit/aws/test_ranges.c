@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_ranges.c: source ranges that become rules of no security group, and those that let no client
+ * in (aws_nobody_rules.c).
+ *
+ * Their rules are in a group of the load balancer's own, or in those of the nodes; where neither is
+ * trimtab's, or the group lacks the family, the owner hears of it. */
+#include "providers/aws/plan/aws_plan.h"
+#include "tests/support/unit.h"
+#include "tests/unit/aws/aws_test.h"
+
+#include <string.h>
+
+#define NLB    "\"type\":\"nlb\","
+#define NAMED  "\"security-groups\":\"sg-mine\","
+#define EXTRA  "\"extra-security-groups\":"
+#define NO_IPS "\"target-group-attributes\":\"preserve_client_ip.enabled=false\","
+#define V4     "\"192.0.2.0/24\""
+#define V6     "\"2001:db8::/32\""
+#define ALL    "\"0.0.0.0/0\""
+
+static const struct row {
+    const char *notes, *ranges;
+    bool managed, without_group, no_node_rules, shared;
+    bool local;       /* probes ask a port of their own */
+    const char *told; /* a part; NULL: nothing */
+    bool nobody;
+} rows[] = {
+    /* An NLB without a group: nodes let the clients in, by IPv4. */
+    {NLB, V4},
+    {NLB, V6,
+     .told = "source range 2001:db8::/32: "}, /* by the rule for probes its subnets are in */
+    {NLB, V6, .local = true, .told = "source range 2001:db8::/32: ", .nobody = true},
+    {NLB, V4 "," V6, .told = "IPv6 ranges are left out"},
+    {NLB, ""},
+    {NLB, V4, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
+    {NLB, V6, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
+    {NLB, ALL, .no_node_rules = true},
+    {NLB NO_IPS, V4, .told = "preserve_client_ip.enabled=false"},
+    {NLB NO_IPS, V6, .told = "preserve_client_ip.enabled=false"},
+    /* One with a group of its own, which has rules of both families. */
+    {NLB, V4 "," V6, .managed = true},
+    {NLB, V6, .managed = true, .nobody = true},
+    {NLB NO_IPS, V4, .managed = true},
+    {NLB, V4, .managed = true, .no_node_rules = true},
+    {NLB, V6, .managed = true, .without_group = true, .local = true, .told = "left out",
+     .nobody = true},
+    {NLB NAMED, V4, .managed = true},
+    {NLB NAMED, V6, .managed = true, .told = "left out"},
+    {NLB NAMED, V4, .managed = true, .no_node_rules = true, .told = "have no effect"},
+    /* Classic: the main group decides; aws_service.c reports what its own leaves out. */
+    {"", V4},
+    {"", V6, .nobody = true},
+    {EXTRA "\"sg-open\",", V6},
+    {EXTRA "\"sg-other\",", V6, .nobody = true},
+    {EXTRA "\"sg-not-read\",", V6},
+    {NAMED, V4, .told = "aws-load-balancer-security-groups names"},
+    {NAMED, V6, .told = "aws-load-balancer-security-groups names"},
+    {NAMED, ALL},
+    {"", V4, .shared = true, .told = "ElbSecurityGroup"},
+};
+
+static void ranges__that_become_rules_of_no_group__told(void **state)
+{
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct row *row = &rows[i];
+        struct aws_naming naming = aws_test_naming();
+        naming.nlb_group_mode = row->managed ? "Managed" : "";
+        naming.no_node_rules = row->no_node_rules;
+        naming.shared_group = row->shared ? "sg-shared" : "";
+        const struct aws_nlb nlb = {.name = "x"};
+        const struct aws_observed seen = {.nlb = row->without_group ? &nlb : NULL};
+        struct aws_rule rules[] = {
+            {.protocol = "tcp", .from = 80, .to = 80, .peer = AWS_PEER_CIDR, .source = "0.0.0.0/0"},
+            {.protocol = "tcp", .from = 22, .to = 22, .peer = AWS_PEER_CIDR, .source = "0.0.0.0/0"},
+        };
+        const struct aws_group open = {.id = "sg-open", .rules = {.items = &rules[0], .n = 1}};
+        const struct aws_group other = {.id = "sg-other", .rules = {.items = &rules[1], .n = 1}};
+        const struct aws_group *groups[] = {&open, &other};
+        const struct aws_surroundings around = {.groups = groups, .n_groups = ARRAY_LEN(groups)};
+        const struct aws_planning p = {
+            .a = a,
+            .around = &around,
+            .naming = &naming,
+            .seen = &seen,
+            .service = aws_test_service(
+                a, &naming, arena_printf(a, "{%s\"x\":\"y\"}", row->notes),
+                arena_printf(a,
+                             "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}],"
+                             "\"loadBalancerSourceRanges\":[%s]%s",
+                             row->ranges,
+                             row->local ? ",\"externalTrafficPolicy\":\"Local\","
+                                          "\"healthCheckNodePort\":32101"
+                                        : "")),
+        };
+        const char *told = aws_ranges_without_effect(&p);
+        bool right =
+            row->told == NULL ? told == NULL : told != NULL && strstr(told, row->told) != NULL;
+        if (!right || aws_ranges_let_nobody_in(&p) != row->nobody) {
+            fail_msg("row %zu: \"%s\", nobody %d", i, str_nonnull(told), !row->nobody);
+        }
+    }
+}
+
+UNIT_MAIN(ranges)
+{
+    const struct CMUnitTest tests[] = {
+        PURE_TEST(ranges__that_become_rules_of_no_group__told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
