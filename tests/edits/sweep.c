@@ -14,9 +14,9 @@
  *                                                          cloud, as a new Service (trial.h) alone
  *     fault-edits --time                 good edits alone, in a cloud that takes its time: how long
  *                                        each interrupts (docs/edits.md)
- *     fault-edits … --pairs N            so many random pairs of each kind, and no edit alone;
+ *     fault-edits … --pairs N            N random pairs of each kind instead of single edits;
  *                                        TRIMTAB_SAMPLE_TURN is the seed
- *     fault-edits … --jobs N             so many processes at a time (4)
+ *     fault-edits … --jobs N             N processes at a time (default: 4)
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
  *

@@ -231,17 +231,13 @@ void local_front_weigh(struct arena *a, const struct local_front_args *x, struct
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-static int front_of(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
-                    size_t i, struct err *err)
+struct local_target_args local_front_target_args(const struct local_front_args *x,
+                                                 const struct local_serve *serve,
+                                                 const struct tt_port *port)
 {
-    const struct tt_port *port = &x->service->ports[i];
-    struct local_front *f = &w->fronts[i];
-    const struct local_front *have = NULL;
-    struct local_target_args args = {
+    return (struct local_target_args){
         .config = x->config,
-        .serve = &w->serve,
+        .serve = serve,
         .service = x->service,
         .port = port,
         .family = local_family_of(&x->vip),
@@ -252,6 +248,17 @@ static int front_of(struct arena *a, const struct local_front_args *x, struct lo
         .has_slices = x->has_slices,
         .zone = x->zone,
     };
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int front_of(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
+                    size_t i, struct err *err)
+{
+    const struct tt_port *port = &x->service->ports[i];
+    struct local_front *f = &w->fronts[i];
+    const struct local_front *have = NULL;
+    struct local_target_args args = local_front_target_args(x, &w->serve, port);
     *f = (struct local_front){.id = {.vip = x->vip, .port = (uint16_t)port->port},
                               .snat = w->serve.snat};
     int rc = protocol_of(port, &f->id.protocol, err);

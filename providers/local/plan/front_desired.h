@@ -61,6 +61,10 @@ void local_fronts_kept(struct arena *a, const struct local_front_args *args,
 
 /* AF_INET or AF_INET6. */
 int local_family_of(const struct ip_addr *vip);
+/* Arguments for the targets of `port`, without the slots that stand (`served`, `slots`). */
+struct local_target_args local_front_target_args(const struct local_front_args *x,
+                                                 const struct local_serve *serve,
+                                                 const struct tt_port *port);
 /* Notes w->targets[i] as w->base[i], and lets the weigher, if there is one, take weights. */
 void local_front_weigh(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
                        size_t i);

@@ -207,20 +207,11 @@ static void targets_now(struct arena *a, const struct local_front_args *x,
             port.node_port = dests[i - 1].port;
         }
     }
-    const struct local_target_args args = {.config = x->config,
-                                           .serve = serve,
-                                           .service = x->service,
-                                           .port = arena_memdup(a, &port, sizeof port),
-                                           .family = local_family_of(&x->vip),
-                                           .nodes = x->nodes,
-                                           .n_nodes = x->n_nodes,
-                                           .slices = x->slices,
-                                           .n_slices = x->n_slices,
-                                           .has_slices = x->has_slices,
-                                           .zone = x->zone,
-                                           .served = true,
-                                           .slots = f->slots,
-                                           .n_slots = f->m};
+    struct local_target_args args =
+        local_front_target_args(x, serve, arena_memdup(a, &port, sizeof port));
+    args.served = true;
+    args.slots = f->slots;
+    args.n_slots = f->m;
     if (local_targets_of(a, &args, ret, &ignored) != ERR_OK) {
         keep_living(a, x, dests, n, ret);
     }
