@@ -167,6 +167,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     (void)map_remove(y->p->redirected, item->key);
+    (void)map_remove(y->p->retreated, item->key);
     if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
         (void)map_remove(y->p->unlooked, item->key);
     }

@@ -32,6 +32,7 @@ static void close_provider(void *provider)
     }
     map_free(p->assigned);
     map_free(p->redirected);
+    map_free(p->retreated);
     map_free(p->unlooked);
     map_free(p->refused_tags);
     map_free(p->machines);
@@ -65,6 +66,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     p->snapshot = azure_snapshot_new(p->clock);
     p->assigned = map_new(free);
     p->redirected = map_new(free);
+    p->retreated = map_new(free);
     p->naming = (struct azure_naming){
         .config = &p->config,
         .cluster = arena_strdup(p->a, str_or(args->cluster_name, "kubernetes")),

@@ -3,7 +3,8 @@
  *
  * Before an edit sends traffic elsewhere, the security group allows it there (azure_admit.h).  When
  * the balancer then is refused, nothing sends it there: the addresses that the edit alone needed
- * leave the rules again, in the same sync.  The next try lets in anew.
+ * leave the rules again, in the same sync.  The next try lets in anew; when it is refused, too, it
+ * stays open until the Service is edited or goes, so that further tries write nothing.
  * Source: docs/adr/0030-putting-back.md.  Pure, but for azure_observe_retreat(). */
 #ifndef TRIMTAB_AZURE_RETREAT_H
 #define TRIMTAB_AZURE_RETREAT_H

@@ -627,6 +627,7 @@ struct stage_rig *stage_rig_new(void)
     r->p.snapshot = azure_snapshot_new(clock_real());
     r->p.assigned = map_new(free);
     r->p.redirected = map_new(free);
+    r->p.retreated = map_new(free);
     r->flow = azure_flow;
     struct lb_stage *stages = ARENA_ARRAY(r->a, struct lb_stage, ARRAY_LEN(wrapped));
     for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
@@ -664,6 +665,7 @@ void stage_rig_free(struct stage_rig *r)
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
     map_free(r->p.redirected);
+    map_free(r->p.retreated);
     map_free(r->p.unlooked);
     map_free(r->p.refused_tags);
     map_free(r->p.machines);

@@ -72,7 +72,9 @@ static void restart(struct stage_rig *r)
     map_free(r->p.assigned);
     r->p.assigned = map_new(free);
     map_free(r->p.redirected);
+    map_free(r->p.retreated);
     r->p.redirected = map_new(free);
+    r->p.retreated = map_new(free);
 }
 
 static const char *const others_things[] = {
