@@ -447,14 +447,25 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
     mutex_unlock(&c->lock);
 }
 
-void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint,
+                                 bool own)
 {
     mutex_lock(&c->lock);
     struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->addresses = fingerprint;
+        e->gave_addresses = own;
     }
     mutex_unlock(&c->lock);
+}
+
+bool service_cache_gave_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    bool gave = e != NULL && e->gave_addresses && e->addresses == fingerprint;
+    mutex_unlock(&c->lock);
+    return gave;
 }
 
 bool service_cache_has_other_addresses(struct service_cache *c, const char *key,

@@ -76,8 +76,12 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
  * all nodes alone: where `own` differs, `own_nodes` may still be the same. */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
-/* The addresses that its status is about to be given. */
-void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* The addresses that its status is about to be given; `own`: by this process, and not by another
+ * one that publishes what the provider says (TT_OWN_STATUS). */
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint,
+                                 bool own);
+/* Did this process give its status exactly these addresses, and none since? */
+bool service_cache_gave_addresses(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* Did its status get other addresses than these?  False: the same, or none yet. */
 bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
                                        uint64_t fingerprint);

@@ -47,6 +47,7 @@ struct known {
     bool by_own : 1;
     bool has_endpoints : 1;
     bool has_findings : 1;
+    bool gave_addresses : 1;
     char key[];
 };
 

@@ -484,8 +484,9 @@ struct tt_host {
 #define TT_CAP_MORE_PARTS 0x20u
 /* Its ensure and plan make validate()'s checks: only explain calls validate() (since 1.5). */
 #define TT_CAP_CHECKS_ITSELF 0x40u
-/* A change of status.loadBalancer.ingress by another writer causes a sync with TT_REASON_SPEC: it
- * programs the status, or restores it (since 1.7). */
+/* A change of status.loadBalancer.ingress causes a sync with TT_REASON_SPEC, in which the provider
+ * programs the status, restores it, or gives up what the status named before (since 1.7).  The
+ * first addresses of a Service, when this process wrote them, cause none. */
 #define TT_CAP_FOLLOWS_INGRESS 0x80u
 /* Its own thread calls kube_* and may_mutate with `call` NULL, also while close() runs (since 1.8).
  * Such a request is not retried; it fails after 2 s, and after 0.5 s when the process ends. */
