@@ -97,6 +97,7 @@ static void close_provider(void *provider)
     map_free(p->told);
     map_free(p->outside);
     map_free(p->taken);
+    map_free(p->draining);
     map_free(p->machine_told);
     map_free(p->requests_told);
     map_free(p->traffic);
@@ -358,6 +359,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->told = local_told_new();
     p->outside = map_new(NULL);
     p->taken = map_new(free);
+    p->draining = map_new(free);
     p->machine_told = map_new(free);
     p->requests_told = map_new(free);
     p->traffic = map_new(free);
