@@ -234,12 +234,21 @@ static void leave_out_refused(struct asking *x, struct cmd_batch *b)
     b->n = n;
 }
 
-/* The Service at `first` and, where it is synced in a batch, all later ones of that. */
+/* The most Services that the controller would sync in one batch. */
+static size_t batch_max(const struct cmd_session *s)
+{
+    uint32_t most = s->plugin->desc.batch_max;
+
+    return most == 0 ? TT_LIST_MAX : most;
+}
+
+/* The Service at `first` and, where it is synced in a batch, as many later ones as that takes. */
 static struct cmd_batch batch_of(struct asking *x, size_t first)
 {
     struct cmd_session *s = x->s;
     const char *key = x->batch_keys[first];
-    size_t most = key[0] == '\0' ? 1 : s->n_wanted - first;
+    size_t left = s->n_wanted - first;
+    size_t most = key[0] == '\0' ? 1 : left < batch_max(s) ? left : batch_max(s);
     const char **services = ARENA_ARRAY(s->a, const char *, most);
     struct cmd_batch b = {.key = key, .services = services};
     for (size_t i = first; b.n < most && i < s->n_wanted; i++) {
