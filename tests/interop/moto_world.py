@@ -80,11 +80,14 @@ class Passing(http.server.BaseHTTPRequestHandler):
             self.server.released.wait()
             self.close_connection = True
             return
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+        except ConnectionError:  # the controller was killed, and the relay released, before the cloud had answered
+            self.close_connection = True
 
     def passed_on(self, body):
         connection = http.client.HTTPConnection(self.server.target, timeout=180)
@@ -133,7 +136,8 @@ class Cluster(World):
     """Kubernetes by trimtab-sim, AWS by it ("sim") or by moto, and one trimtab; `boto3` is the module."""
 
     def __init__(self, programs, where, mode, boto3, moto_server=None):
-        self.where, self.mode, self.boto3, self.moto, self.clients = where, mode, boto3, None, {}
+        self.where, self.mode, self.moto, self.clients = where, mode, None, {}
+        self.session = boto3.Session()  # the default one is for a single thread
         super().__init__(programs, f"--nodes={NODES + SPARE}", "--quota=tags=10", cloud="aws")     # moto's, row 31
         self.front, self.touched, self.mark = self.url, set(), 0
         nodes = self.must("GET", "/api/v1/nodes")["items"]
@@ -170,7 +174,7 @@ class Cluster(World):
     def client(self, service, url=None):
         url, env = url or self.front, self.environment()
         if (service, url) not in self.clients:
-            self.clients[service, url] = self.boto3.client(
+            self.clients[service, url] = self.session.client(
                 service, endpoint_url=url, region_name="us-east-1", aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
                 aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"])
         return self.clients[service, url]
