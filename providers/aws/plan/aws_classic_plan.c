@@ -17,8 +17,9 @@
 
 #include <string.h>
 
-#define KIND       "classic load balancer"
-#define SPARE_PORT 65535 /* and those below it */
+#define KIND        "classic load balancer"
+#define SPARE_PORT  65535 /* and those below it, */
+#define SPARE_PORTS 100   /* as many as AWS gives listeners to a balancer */
 
 bool aws_texts_have(const struct aws_texts *t, const char *text)
 {
@@ -145,6 +146,20 @@ static bool is_port_used(const struct aws_classic_run *r, int32_t port)
     return false;
 }
 
+/* Has an earlier sync tried such a listener?  It is still there when AWS did not let the listeners
+ * go that were to be replaced; another one at each retry would fill the balancer. */
+static bool was_tried(const struct aws_classic_run *r, const struct aws_classic_listener *l)
+{
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        const struct aws_classic_listener *left = &r->seen->listeners[i];
+        if (left->port > SPARE_PORT - SPARE_PORTS && is_removed(&r->listeners, left->port) &&
+            has_alike(left, 1, l)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Listeners on spare ports like those that are recreated.  They go with the ones that are replaced;
  * their ports are let in by no rule of ours.  *ret_n 0: none is needed, or there is no room. */
 static const struct aws_classic_listener *listeners_try(struct aws_classic_run *r, size_t *ret_n)
@@ -157,7 +172,7 @@ static const struct aws_classic_listener *listeners_try(struct aws_classic_run *
     size_t n = 0;
     for (size_t i = 0; i < diff->n_create; i++) {
         const struct aws_classic_listener *l = &diff->create[i];
-        if (!is_removed(diff, l->port) || has_alike(tried, n, l)) {
+        if (!is_removed(diff, l->port) || has_alike(tried, n, l) || was_tried(r, l)) {
             continue;
         }
         while (is_port_used(r, port)) {

@@ -221,6 +221,34 @@ static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **st
     service_kit_free(s);
 }
 
+/* AWS took such a listener, and let none of them go: one more at each retry would fill it. */
+static void listeners__tried_one_is_still_there__no_further_one_is_tried(void **state)
+{
+    (void)state;
+    struct service_kit *s = standing("443:30443", "");
+    struct aws_classic *seen = balancer(s);
+    struct aws_classic_listener *both = ARENA_ARRAY(s->k->a, struct aws_classic_listener, 2);
+    both[0] = both[1] = seen->listeners[0];
+    both[1].port = 65535;
+    both[1].protocol = "SSL";
+    both[1].certificate = "arn:two";
+    seen->listeners = both;
+    seen->n_listeners = 2;
+    s->k->lines = "ssl-cert=arn:two";
+    s->k->repairs = true;
+    service_plan(s, true);
+    assert_string_equal(waves(s), "1 DeleteLoadBalancerListeners; 2 CreateLoadBalancerListeners; "
+                                  "3 DeleteLoadBalancerListeners");
+    s->k->lines = "ssl-cert=arn:three";
+    service_plan(s, true);
+    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+                        "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=65534 "
+                        "Listeners.member.1.InstanceProtocol=tcp "
+                        "Listeners.member.1.InstancePort=30443 "
+                        "Listeners.member.1.SSLCertificateId=arn:three");
+    service_kit_free(s);
+}
+
 static void listeners__other_ports__come_before_old_ones_go(void **state)
 {
     (void)state;
@@ -618,6 +646,7 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(listeners__made_anew__undo_makes_the_former_ones),
         cmocka_unit_test(listeners__certificate__is_a_change),
         cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
+        cmocka_unit_test(listeners__tried_one_is_still_there__no_further_one_is_tried),
         cmocka_unit_test(listeners__other_ports__come_before_old_ones_go),
         cmocka_unit_test(subnets__in_any_change__never_none_and_never_two_of_a_zone),
         cmocka_unit_test(subnets__only_zone_gets_another__owner_is_told),
