@@ -129,6 +129,7 @@ static struct service_known copy_of(const struct known *e)
         .half = e->half,
         .refused = e->refused,
         .replacing = e->replacing,
+        .whole = e->whole,
         .behind = e->behind,
         .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
         .wait_told = e->wait_told,
@@ -239,6 +240,16 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+void service_cache_set_whole(struct service_cache *c, const char *key, bool whole)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        e->whole = whole;
+    }
+    mutex_unlock(&c->lock);
+}
+
 static void set_refusal(struct known *e, const char *text)
 {
     if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
@@ -290,6 +301,7 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->half = !good && (e->half || end->touched);
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
+        e->whole = !good && e->whole;
         if (good) {
             set_refusal(e, NULL);
         }

@@ -39,6 +39,8 @@ struct service_known {
     bool refused;
     /* what it asked for before was kept on it since its last ensure that ended well */
     bool replacing;
+    /* nothing of that lacks: it was led back to it, or nothing was taken down */
+    bool whole;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* an event has said that this takes long */
@@ -95,6 +97,8 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end);
 /* Its former wishes are kept on it, until an ensure ends well. */
 void service_cache_note_replacing(struct service_cache *c, const char *key);
+/* Whether all of what its former wishes ask for stands, as far as this process knows. */
+void service_cache_set_whole(struct service_cache *c, const char *key, bool whole);
 /* A replacement of it was refused: the text that says so (former_rules.h), kept until an ensure
  * ends well.  An entry that is not there keeps nothing. */
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);

@@ -6,7 +6,9 @@
  * put-back that fails, leaves the rest to the next sync: so what the Service asked for when it was
  * carried out last is kept on it (former_rules.h) from before the removal until an ensure ends
  * well.  An ensure that fails while it is there is followed by one of the Service as it was, which
- * makes what is missing and takes nothing down.  Queue and owner hear of the failure alone.
+ * makes what is missing and takes nothing down.  When that has ended well, further tries are not
+ * followed by one until something is taken down again: each of them would undo what the try before
+ * it has prepared.  Queue and owner hear of the failure alone.
  * docs/adr/0030. */
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -75,16 +77,33 @@ const char *sync_former_gone_body(const struct sync_item *item)
     return there ? condition_patch_remove(item->a, LB_REPLACING_CONDITION) : NULL;
 }
 
+void sync_former_note(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    bool told = r->operations_done + r->failed_spared + r->failed_others > 0;
+
+    if (r->former_sent) {
+        service_cache_note_replacing(item->s->cache, item->key);
+    }
+    if (r->may_lack) {
+        service_cache_set_whole(item->s->cache, item->key, false);
+    } else if (r->former_sent && told && kept(item) == NULL) {
+        service_cache_set_whole(item->s->cache, item->key, true);
+    }
+}
+
 /* The Service as it was before something was taken down for it; NULL: nothing was, as far
- * as the Service says. */
+ * as the Service says, or it is back. */
 static const struct tt_service *former_of(const struct sync_item *item)
 {
     const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
     const struct tt_condition *c = kept(item);
     const struct tt_service *was = accepted(item);
-    bool now = item->result != NULL && item->result->former_sent && item->result->gave_way;
+    const struct tt_result *r = item->result;
+    bool now = r != NULL && r->former_sent && r->gave_way;
+    bool whole = item->known.whole && (r == NULL || !r->may_lack);
 
-    if (c == NULL && !item->known.replacing && !now) {
+    if (whole || (c == NULL && !item->known.replacing && !now)) {
         return NULL;
     }
     if (was != NULL) {
@@ -132,6 +151,7 @@ static void settle(struct sync_item *item, const struct sync_item *back)
     item->requests += back->requests;
     item->led_back = back->err.code == ERR_OK;
     if (item->led_back) {
+        service_cache_set_whole(item->s->cache, item->key, true);
         publish(item, back);
     }
     if (back->err.code != ERR_OK) {

@@ -258,6 +258,8 @@ const char *sync_former_kept(const struct sync_item *item);
 bool sync_is_replaced(const struct sync_item *item);
 /* The patch that takes it off; NULL if there is none. */
 const char *sync_former_gone_body(const struct sync_item *item);
+/* Keeps in mind what a call, which is over, has done to what the Service asked for before. */
+void sync_former_note(const struct sync_item *item);
 /* Ensures once more what failed in this batch, as it was before something that worked
  * was taken down for it. */
 void sync_lead_back(struct sync_batch *b);

@@ -17,8 +17,9 @@
 #include "tests/fault/world.h"
 #include "trimtab/provider.h"
 
-#define STATE_MAX (64 << 20)
-#define SERVICE   "/api/v1/namespaces/default/services/web"
+#define STATE_MAX  (64 << 20)
+#define SERVICE    "/api/v1/namespaces/default/services/web"
+#define FURTHER_MS 1000000 /* behind RIG_LATER, and before the second pause of adr/0050 is over */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -361,6 +362,21 @@ static void judge_plan(struct trial *t)
     }
 }
 
+/* A try that is refused as the one before it prepares nothing anew. */
+int further_tries(struct trial *t, int64_t ms, const char *why)
+{
+    const char *first = NULL;
+    probe_forget_writes(t->s.probe);
+    int rc = stage_settle(&t->s, ms);
+    size_t n = probe_writes_done(t->s.probe, t->s.a, &first);
+    if (rc == ERR_OK && n > 0) {
+        report(t,
+               arena_printf(t->s.a, "E8: %s, and %zu writes are made in further tries, such as %s",
+                            why, n, first));
+    }
+    return rc;
+}
+
 static const char *warnings_now(struct trial *t)
 {
     struct json_object *events = rig_get(t->s.rig, "/api/v1/namespaces/default/events");
@@ -410,6 +426,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     rc = rc == ERR_OK ? write_text(&t, "reach", json_text(t.s.a, reach, JSON_COMPACT)) : rc;
     rc = rc == ERR_OK ? write_room(&t, start, end) : rc;
     rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
+    rc = rc == ERR_OK ? further_tries(&t, FURTHER_MS, "it was made an hour ago") : rc;
     if ((edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
         (void)probe_asked(t.s.probe, t.s.a);

@@ -26,19 +26,6 @@ static bool refuses_for_good(const struct fault_kind *k)
     return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
 }
 
-/* E8: a retry that is refused as the one before it makes no writes: nothing is prepared anew. */
-static void judge_retries(struct trial *t)
-{
-    const char *first = NULL;
-    size_t n = probe_writes_done(t->s.probe, t->s.a, &first);
-    if (n > 0) {
-        report(t, arena_printf(t->s.a,
-                               "E8: it is refused for good, and %zu writes are made in further "
-                               "tries, such as %s",
-                               n, first));
-    }
-}
-
 /* E1 and E8: retries of what is refused neither interrupt nor write. */
 static int watch_retries(struct trial *t, struct judge *j)
 {
@@ -47,13 +34,11 @@ static int watch_retries(struct trial *t, struct judge *j)
     }
     t->s.kind = NULL; /* the stage would heal it meanwhile */
     int rc = stage_settle(&t->s, SECOND_MS);
-    probe_forget_writes(t->s.probe);
-    rc = rc == ERR_OK ? stage_settle(&t->s, RETRIES_MS) : rc;
+    rc = rc == ERR_OK ? further_tries(t, RETRIES_MS, "it is refused for good") : rc;
     t->s.kind = t->args->fault;
     if (rc != ERR_OK) {
         return rc;
     }
-    judge_retries(t);
     if (t->args->fault->effect == EFFECT_NEVER && atomic_load(&t->announced)) {
         judge_once(j, service_now(t, "web"), history_now(t->h));
     }

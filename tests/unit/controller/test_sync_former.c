@@ -144,6 +144,49 @@ static void refused__next_try_fails_too__led_back(void **state)
     stand_free(r);
 }
 
+static void fail_again(struct stand *r, const char *story)
+{
+    fake_provider_forget(r->provider);
+    answer(r, TT_QUOTA);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_string_equal(stand_story(r), story);
+}
+
+/* Else the settings that a try prepares would be undone after it, and prepared anew by the next. */
+static void led_back__further_tries_take_nothing_down__not_led_back_again(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    fail_again(r, "ensure demo/web, ensure demo/web");
+    r->provider->operation_flags = 0;
+    fail_again(r, "ensure demo/web");
+    r->provider->plan_operations = 0;
+    fail_again(r, "ensure demo/web");
+    r->provider->plan_operations = 1;
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    fail_again(r, "ensure demo/web, ensure demo/web");
+    stand_free(r);
+}
+
+/* The cloud said no to what was tried first. */
+static void refused__nothing_was_taken_down__not_led_back(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    r->provider->fails_first = true;
+    answer(r, TT_TRANSIENT);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(1, count_kept(r, &last));
+    fail_again(r, "ensure demo/web");
+    stand_free(r);
+}
+
 /* Where the address was given up, what was put back has another one: clients hear of it, although
  * the ensure failed. */
 static void led_back__with_another_address__status_has_it(void **state)
@@ -352,6 +395,8 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(ensure__takes_nothing_down__nothing_is_kept),
         cmocka_unit_test(ensure__status_is_anothers__nothing_is_kept),
         cmocka_unit_test(refused__next_try_fails_too__led_back),
+        cmocka_unit_test(led_back__further_tries_take_nothing_down__not_led_back_again),
+        cmocka_unit_test(refused__nothing_was_taken_down__not_led_back),
         cmocka_unit_test(led_back__with_another_address__status_has_it),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
