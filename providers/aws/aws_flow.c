@@ -311,6 +311,19 @@ static void serves(struct lb_sync *s, struct lb_item *item)
     }
 }
 
+/* Nodes of a Service that is refused, or its former settings, follow well: what the refused ensure
+ * made is left as long as no ensure of it has ended well, and has to be looked for. */
+static void forget_failure(struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_item *in = it->item->in;
+    struct aws_memory *m = y->p->memory;
+    if (in->verb == TT_VERB_ENSURE && !lb_leads_back(in)) {
+        aws_memory_set(m, it->service->in->uid, AWS_KNOWS_FAILED | AWS_KNOWS_HALF, 0);
+    } else if ((aws_memory_get(m, it->service->in->uid) & AWS_KNOWS_HALF) == 0) {
+        aws_memory_set(m, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    }
+}
+
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -326,7 +339,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    forget_failure(y, it);
     int64_t again = look_again_ms(y, it);
     int64_t settled_ms = settled_at_ms(y, it);
     if (again == 0 && settled_ms > y->scope->started_ms) {
@@ -350,7 +363,9 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
     tell_refused(y, it);
     if (it->want) {
-        aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
+        bool half = item->in->verb == TT_VERB_ENSURE;
+        aws_memory_set(y->p->memory, it->service->in->uid,
+                       AWS_KNOWS_FAILED | (half ? AWS_KNOWS_HALF : 0), ~0u);
     }
     struct err *err = &((struct lb_item *)(uintptr_t)item)->err;
     if (err->code == ERR_IN_USE && err->retry_after_ms == AWS_GROUP_POLL_MS) {

@@ -175,6 +175,28 @@ static void resync__after_a_failure__is_read_by_name(void **state)
 
 /* A deletion that failed comes again as a re-sync: a list from before the balancer was
  * made must not end it. */
+/* Target groups that the refused ensure made hang on no balancer: an update between does not make
+ * them known, and one that is there keeps the targets that it has. */
+static void refused__nodes_follow_meanwhile__left_groups_are_looked_for(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"elbv2 ModifyLoadBalancerAttributes", 400, "ValidationError no", 0},
+                              FLOW_NLB_IS_FINE};
+    const char *lists = "elbv2 DescribeTargetGroups PageSize=400";
+    k->rows = rows;
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    const struct tt_service *edited =
+        stands(k, "{\"type\":\"nlb\",\"cross-zone-load-balancing-enabled\":\"true\"}");
+    assert_int_not_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, edited), TT_OK);
+    nothing(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k));
+    (void)flow_kit_asked(k);
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    assert_int_equal(flow_kit_count(k, lists), 1);
+    (void)flow_kit_asked(k);
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    assert_int_equal(flow_kit_count(k, lists), 0);
+}
+
 static void deletion__again__is_not_answered_by_a_list(void **state)
 {
     struct flow_kit *k = *state;
@@ -581,6 +603,7 @@ UNIT_MAIN(observe)
         FLOW_TEST(resync__lists_are_shared_for_a_minute),
         FLOW_TEST(resync__of_an_edited_service__is_read_by_name),
         FLOW_TEST(resync__after_a_failure__is_read_by_name),
+        FLOW_TEST(refused__nodes_follow_meanwhile__left_groups_are_looked_for),
         FLOW_TEST(deletion__again__is_not_answered_by_a_list),
         FLOW_TEST(stale_list__something_to_do__is_looked_at_again_by_name),
         FLOW_TEST(type__changed__is_refused_because_of_what_is_there),
