@@ -221,6 +221,47 @@ static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **st
     service_kit_free(s);
 }
 
+/* AWS takes all listeners of a request or none. */
+static void listeners__with_and_without_certificate__come_in_requests_of_their_own(void **state)
+{
+    (void)state;
+    struct service_kit *s = standing("80:30080", "");
+    s->k->ports = "80:30080 443:30443 81:30081 444:30444";
+    s->k->lines = "ssl-cert=arn:missing\nssl-ports=443,444";
+    service_plan(s, true);
+    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+                        "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=443 "
+                        "Listeners.member.1.InstanceProtocol=tcp "
+                        "Listeners.member.1.InstancePort=30443 "
+                        "Listeners.member.1.SSLCertificateId=arn:missing "
+                        "Listeners.member.2.Protocol=ssl Listeners.member.2.LoadBalancerPort=444 "
+                        "Listeners.member.2.InstanceProtocol=tcp "
+                        "Listeners.member.2.InstancePort=30444 "
+                        "Listeners.member.2.SSLCertificateId=arn:missing");
+    assert_string_equal(params(s, "CreateLoadBalancerListeners", 1, "LoadBalancerName"),
+                        "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=81 "
+                        "Listeners.member.1.InstanceProtocol=tcp "
+                        "Listeners.member.1.InstancePort=30081");
+    service_settle(s, true);
+    service_kit_free(s);
+}
+
+/* A port that only comes does not wait for one whose listener is replaced. */
+static void listeners__a_further_port_beside_a_replaced_one__does_not_hang_on_it(void **state)
+{
+    (void)state;
+    struct service_kit *s = standing("443:30443", "");
+    s->k->ports = "443:30443 81:30081";
+    s->k->lines = "ssl-cert=arn:missing\nssl-ports=443";
+    s->k->repairs = true;
+    service_plan(s, true);
+    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                                  "1 AuthorizeSecurityGroupIngress; "
+                                  "3 CreateLoadBalancerListeners; 1 CreateLoadBalancerListeners");
+    service_settle(s, true);
+    service_kit_free(s);
+}
+
 /* AWS took such a listener, and let none of them go: one more at each retry would fill it. */
 static void listeners__tried_one_is_still_there__no_further_one_is_tried(void **state)
 {
@@ -646,6 +687,8 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(listeners__made_anew__undo_makes_the_former_ones),
         cmocka_unit_test(listeners__certificate__is_a_change),
         cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
+        cmocka_unit_test(listeners__with_and_without_certificate__come_in_requests_of_their_own),
+        cmocka_unit_test(listeners__a_further_port_beside_a_replaced_one__does_not_hang_on_it),
         cmocka_unit_test(listeners__tried_one_is_still_there__no_further_one_is_tried),
         cmocka_unit_test(listeners__other_ports__come_before_old_ones_go),
         cmocka_unit_test(subnets__in_any_change__never_none_and_never_two_of_a_zone),
