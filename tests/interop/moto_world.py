@@ -20,8 +20,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aws_view import Account, View  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
-BEGINS = r'"(?:Ensuring|Deleting existing) load balancer for service" service="default/{}"'
-LOOKS = re.compile(r'"(?:(?:Ensuring|Deleting existing) load balancer for service|Updating backends for load balancer)"')
+# what trimtab logs when a sync begins: after an edit, and any
+BEGINS = '"(?:Ensuring|Deleting existing) load balancer for service"'
+LOOKS = '"(?:(?:Ensuring|Deleting existing) load balancer for service|Updating backends for load balancer)"'
 APIS = {"2016-11-15": "ec2", "2012-06-01": "elb", "2015-12-01": "elbv2", "2011-06-15": "sts"}
 SPARE = 2                     # machines that are no nodes of the cluster at first
 NODES = 3
@@ -255,7 +256,7 @@ class Cluster(World):
 
     def change(self, name, body):
         self.touched.add(name)
-        self.edited[name] = f'"Service changed" service="default/{name}"'
+        self.edited[name] = f'"Service changed" service="default/{name}"', BEGINS
         self.patch(name, body)
 
     def nudge(self, name):
@@ -264,7 +265,7 @@ class Cluster(World):
 
     def remove(self, name):
         self.touched.add(name)
-        self.edited[name] = f'"Deleting existing load balancer for service" service="default/{name}"'
+        self.edited[name] = f'"Deleting existing load balancer for service" service="default/{name}"', BEGINS
         self.delete(name)
 
     def zones(self):
@@ -289,12 +290,16 @@ class Cluster(World):
         return [s["metadata"]["name"] for s in self.must("GET", self.services())["items"]
                 if s["spec"]["type"] == "LoadBalancer"]
 
-    def add_node(self):
+    def touch_nodes(self):
         self.touched.update(self.all_services())
+        self.edited.update({n: ('"Syncing backends for all LB services"', LOOKS) for n in self.touched})
+
+    def add_node(self):
+        self.touch_nodes()
         self.must("POST", "/api/v1/nodes", self.bodies[self.spare[0]])
 
     def drop_node(self):
-        self.touched.update(self.all_services())
+        self.touch_nodes()
         self.must("DELETE", f"/api/v1/nodes/{self.spare[0]}")
 
     def restart(self):
@@ -320,14 +325,15 @@ class Cluster(World):
             assert fails or not wrong, wrong
             return all(self.is_synced(log, name, "Error syncing service" if name in fails else "Synced") for name in self.touched)
         self.until(f"{sorted(self.touched)} are synced", ended)
-        self.more_looks = max(0, len(LOOKS.findall(self.log()[self.mark:])) - len(self.touched))
+        self.more_looks = max(0, len(re.findall(LOOKS, self.log()[self.mark:])) - len(self.touched))
         return dict(self.relay.calls)
 
     def is_synced(self, log, name, said):
         """Of an edited Service a sync counts that began after trimtab had seen the edit: it may look at it at any time, too."""
         if name in self.edited:
-            at = log.rfind(self.edited[name])
-            begins = re.compile(BEGINS.format(name)).search(log, at) if at >= 0 else None
+            seen, begins = self.edited[name]
+            at = log.rfind(seen)
+            begins = re.compile(f'{begins} service="default/{name}"').search(log, at) if at >= 0 else None
             log = log[begins.start():] if begins else ""
         return any(f'"{said}"' in line and f'service="default/{name}"' in line for line in log.splitlines())
 
