@@ -26,6 +26,19 @@ static bool refuses_for_good(const struct fault_kind *k)
     return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
 }
 
+/* Until the try after the one that was refused is over: the call that fails may be one of a later
+ * try, of an edit that AWS refuses for another reason, too. */
+static int settle_second(struct trial *t)
+{
+    int rc = ERR_OK;
+    bool met = false;
+    for (int64_t ms = 0; rc == ERR_OK && !met && ms < 2 * RIG_LATER; ms += SECOND_MS) {
+        met = probe_fired(t->s.probe);
+        rc = stage_settle(&t->s, SECOND_MS);
+    }
+    return rc;
+}
+
 /* E1 and E8: retries of what is refused neither interrupt nor write. */
 static int watch_retries(struct trial *t, struct judge *j)
 {
@@ -33,7 +46,7 @@ static int watch_retries(struct trial *t, struct judge *j)
         return ERR_OK;
     }
     t->s.kind = NULL; /* the stage would heal it meanwhile */
-    int rc = stage_settle(&t->s, SECOND_MS);
+    int rc = settle_second(t);
     rc = rc == ERR_OK ? further_tries(t, RETRIES_MS, "it is refused for good") : rc;
     t->s.kind = t->args->fault;
     if (rc != ERR_OK) {
