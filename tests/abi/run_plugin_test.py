@@ -227,7 +227,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair", "small-batches"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
