@@ -64,7 +64,11 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
     }
     /* Served at neither address, it has been taken down for what is refused. */
     bool nowhere = has(j, EDIT_MOVES) && reach_ranges_empty(now);
+    /* A setting may make source ranges ineffective in the end (AWS' preserve_client_ip.enabled);
+     * as long as it is refused they may shut out the clients that the Service does not name. */
     if (has(j, EDIT_ADMITS) || (has(j, EDIT_MOVES) && !nowhere)) {
+        struct reach_ranges all = reach_ranges_all(j->a, true, true);
+        now = reach_ranges_and(j->a, now, served_allowed(j->a, after, all));
         return reach_ranges_and(j->a, was, now);
     }
     return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));
