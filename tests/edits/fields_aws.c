@@ -15,7 +15,7 @@
 const struct edit_field edit_fields_aws[] = {
     {"aws-*",
      A("type"),
-     {{EDIT_IMPOSSIBLE, "\"external\""},
+     {{EDIT_IMPOSSIBLE, "\"external\"", EDIT_HALF_OUT},
       {EDIT_CASE, "\"NLB\""},
       {EDIT_BAD, "\"nbl\""},
       {EDIT_BLANK, "\"\""}}},
@@ -30,7 +30,7 @@ const struct edit_field edit_fields_aws[] = {
      {{EDIT_IMPOSSIBLE, "\"true\"", EDIT_SAME}, {EDIT_IMPOSSIBLE, "\"false\""}}},
     {"aws-*",
      A("handed-over"),
-     {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
+     {{EDIT_GOOD, "\"true\"", EDIT_HALF_OUT}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
     {"aws-*", A("proxy-protocol"), {{EDIT_GOOD, "\"*\""}, {EDIT_BAD, "\"80\""}}},
     {"aws-*",
      A("access-log-enabled"),
