@@ -271,6 +271,19 @@ static void say_left(const struct local_provider *p, bool real)
     arena_free(a);
 }
 
+/* Of a pair on one machine the leader has the lock, and frees it before the other one leads: by the
+ * refusal of may_mutate() the host knows to open the provider again then. */
+static int take_lock(struct local_provider *p, struct err *err)
+{
+    int rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
+
+    if (rc == ERR_CONFLICT && p->host->may_mutate(p->host->ctx, NULL) == 0) {
+        const struct tt_kv of = {"why", err->message};
+        p->host->log(p->host->ctx, TT_LOG_INFO, 0, "this replica opens when it leads", &of, 1);
+    }
+    return rc;
+}
+
 static int open_kernel(struct local_provider *p, const char *file,
                        const struct local_open_with *with, struct err *err)
 {
@@ -283,7 +296,7 @@ static int open_kernel(struct local_provider *p, const char *file,
     } else {
         rc = local_kernel_open(&rt, &p->kernel, err);
         if (rc == ERR_OK && !p->planning && !p->dumping) {
-            rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
+            rc = take_lock(p, err);
         }
     }
     if (rc == ERR_OK && !p->planning) {
