@@ -83,6 +83,28 @@ static const char *note_text(struct arena *a, const struct lb_op *op)
     return str_is_empty(op->note) ? PUT_BACK : arena_printf(a, "%s; " PUT_BACK, op->note);
 }
 
+static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
+{
+    const char *key;
+    STR_SET_EACH (key, &x->owners) {
+        if (str_set_has(&y->owners, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does it take down what works, or change it because a later operation of the plan does?  Either
+ * interrupts, and is undone when the replacement is refused. */
+static bool is_put_back(const struct lb_plan *p, const struct lb_op *op)
+{
+    bool some = lb_op_takes_down(op);
+    for (size_t i = 0; op->undo != NULL && !some && i < p->n_ops; i++) {
+        some = lb_op_takes_down(&p->ops[i]) && share_an_owner(op, &p->ops[i]);
+    }
+    return some;
+}
+
 static const struct tt_operation *operation_view(const struct lb_plan *p, size_t i)
 {
     struct arena *a = p->a;
@@ -96,7 +118,7 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
         .wave = (uint32_t)op->wave,
         .flags = (op->critical ? TT_OP_CRITICAL : 0) | (op->shared ? TT_OP_SHARED : 0) |
                  (finally ? TT_OP_FINALLY : 0) | (op->gives_back ? TT_OP_GIVES_BACK : 0) |
-                 (lb_op_takes_down(op) ? TT_OP_PUT_BACK : 0) |
+                 (is_put_back(p, op) ? TT_OP_PUT_BACK : 0) |
                  (op->serves_without ? TT_OP_SERVES_WITHOUT : 0) |
                  (op->type != NULL && op->type->again ? TT_OP_AGAIN : 0),
         .kind = op->kind,

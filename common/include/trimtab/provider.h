@@ -128,9 +128,9 @@ struct tt_batch {
 #define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
 /* Since 1.4.  A delete that releases a reservation of this plan; not counted as a deletion. */
 #define TT_OP_GIVES_BACK 0x10u
-/* Since 1.8.  A working resource is deleted for its replacement: report_plan() first stores the
- * last applied settings on the Service (it may block), and the controller restores them
- * (TT_ITEM_FORMER) if the replacement fails, also in another process. */
+/* Since 1.8.  A working resource is deleted for its replacement, or changed because another one is:
+ * report_plan() first stores the last applied settings on the Service (it may block), and the
+ * controller restores them (TT_ITEM_FORMER) if the replacement fails, also in another process. */
 #define TT_OP_PUT_BACK 0x20u
 /* Since 1.9.  Each process does it once for itself, without a change of the load balancer (such as
  * an announcement).  A plan with nothing else causes no event. */
