@@ -64,7 +64,7 @@ static void tidy_rare(struct known *e)
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
         r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
-        r->refusal == NULL && r->own_nodes == 0) {
+        r->refusal == NULL && r->futile.words == 0 && r->own_nodes == 0) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -200,6 +200,7 @@ static struct kube_held forget_object(struct known *e)
         r->n_findings = 0;
         r->nobody = 0;
         r->own_nodes = 0;
+        r->futile = (struct service_futile){0};
         free(STEAL(r->refusal));
     }
     return accepted;
@@ -279,6 +280,35 @@ const char *service_cache_refusal(struct service_cache *c, struct arena *a, cons
     return text;
 }
 
+static void set_futile(struct known *e, const struct service_futile *f)
+{
+    if (f->words != 0 || (e->rare != NULL && e->rare->futile.words != 0)) {
+        rare_of(e)->futile = *f;
+        tidy_rare(e);
+    }
+}
+
+void service_cache_set_futile(struct service_cache *c, const char *key,
+                              const struct service_futile *f)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_futile(e, f);
+    }
+    mutex_unlock(&c->lock);
+}
+
+struct service_futile service_cache_futile(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    struct service_futile f =
+        e == NULL || e->rare == NULL ? (struct service_futile){0} : e->rare->futile;
+    mutex_unlock(&c->lock);
+    return f;
+}
+
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
@@ -304,6 +334,7 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->whole = !good && e->whole;
         if (good) {
             set_refusal(e, NULL);
+            set_futile(e, &(struct service_futile){0});
         }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {

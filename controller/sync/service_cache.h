@@ -104,6 +104,16 @@ void service_cache_set_whole(struct service_cache *c, const char *key, bool whol
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);
 /* That text, in the arena; NULL: there is none. */
 const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key);
+/* Leading back to what it asked for before was refused in the same words as the ensure before it
+ * (sync_former.c); kept until an ensure ends well.  An entry that is not there keeps nothing. */
+struct service_futile {
+    uint64_t words;   /* digest of the wish and the words; 0: there was none */
+    int64_t until_ms; /* by the clock: then it is tried all the same */
+    unsigned tries;   /* how often in a row */
+};
+void service_cache_set_futile(struct service_cache *c, const char *key,
+                              const struct service_futile *f);
+struct service_futile service_cache_futile(struct service_cache *c, const char *key);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the

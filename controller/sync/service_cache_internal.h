@@ -21,7 +21,8 @@ struct rare {
     uint64_t *findings; /* n_findings of them; NULL: none */
     size_t n_findings;
     uint64_t nobody;
-    char *refusal;      /* of its replacement (former_rules.h) */
+    char *refusal; /* of its replacement (former_rules.h) */
+    struct service_futile futile;
     uint64_t own_nodes; /* 0: not known */
 };
 

@@ -274,6 +274,10 @@ void sync_spare_note(struct sync_item *item);
 const char *sync_refusal_body(const struct sync_item *item);
 /* Does a refusal with this code come again when nothing is changed? */
 bool sync_refusal_stays(const struct err *err);
+/* Digest of what the Service asks for, not 0. */
+uint64_t sync_wish(const struct sync_item *item);
+/* How long the next try waits after `tries` refusals before this one. */
+int64_t sync_spare_pause_us(unsigned tries);
 
 /* --- sync_report.c ---------------------------------------------------------------------------- */
 #define SYNC_REPORTS_MAX 4

@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -184,6 +185,45 @@ static void refused__nothing_was_taken_down__not_led_back(void **state)
     stand_run(r);
     assert_int_equal(1, count_kept(r, &last));
     fail_again(r, "ensure demo/web");
+    stand_free(r);
+}
+
+/* How often the provider is asked to lead back in the next sync, which fails with `text`; leading
+ * back then fails with "no right". */
+static size_t led_back_after(struct stand *r, const char *text)
+{
+    const char *const texts[] = {text, "no right"};
+    fake_provider_forget(r->provider);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        fake_provider_answer(
+            r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN, texts[i], 0, false});
+    }
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    r->provider->n_answers = 0;
+    return fake_provider_count(r->provider, TT_VERB_ENSURE) - 1;
+}
+
+/* One right is missing for both: each try would prepare the new settings and then the former ones.
+ * Another refusal may not be one of the former settings, and after a while nor may this one. */
+static void led_back__refused_in_the_same_words__not_again_until_the_words_differ(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_FORBIDDEN);
+    r->provider->operation_flags = 0;
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    assert_int_equal(led_back_after(r, "no room"), 1);
+    assert_int_equal(led_back_after(r, "no room"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 1);
     stand_free(r);
 }
 
@@ -398,6 +438,7 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(led_back__further_tries_take_nothing_down__not_led_back_again),
         cmocka_unit_test(refused__nothing_was_taken_down__not_led_back),
         cmocka_unit_test(led_back__with_another_address__status_has_it),
+        cmocka_unit_test(led_back__refused_in_the_same_words__not_again_until_the_words_differ),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
         cmocka_unit_test(refused_for_good__edited__tried_at_once),
