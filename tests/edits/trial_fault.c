@@ -18,11 +18,11 @@
 #define SECOND_MS  400000
 #define RETRIES_MS 1000000
 
-/* Does the cloud say, again and again, that it does not take this?  A right that is withdrawn in
- * between has taken down what works, and each retry tries to bring the former state back. */
+/* Does the cloud say, again and again, that it does not take this? */
 static bool refuses_for_good(const struct fault_kind *k)
 {
-    bool lasts = k->effect == EFFECT_NEVER || k->effect == EFFECT_WITHOUT;
+    bool lasts =
+        k->effect == EFFECT_NEVER || k->effect == EFFECT_WITHOUT || k->effect == EFFECT_DOWN;
     return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
 }
 
