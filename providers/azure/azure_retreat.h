@@ -12,9 +12,9 @@
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/sync/azure_sync.h"
 
-/* The stage, as lb_flow.retreat and lb_flow.retreats have it. */
+/* The stage and its items, as lb_retreat has them. */
 extern const struct lb_stage azure_retreat;
-bool azure_retreats(const struct lb_sync *s, const struct lb_item *item);
+bool azure_retreats(struct lb_sync *s, struct lb_item *item);
 
 /* The addresses that this process gave the Service, and that its status may not show yet. */
 struct azure_texts azure_assigned(struct azure_sync *y, const char *key);

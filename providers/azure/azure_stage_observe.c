@@ -4,6 +4,7 @@
  *
  * The other stages observe beside their plan (azure_stage_*.c). */
 #include "providers/azure/azure_admit.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
@@ -146,6 +147,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         azure_targets_select(y); /* who has no place gets no address */
+        azure_first_note(y);
     }
     return rc;
 }

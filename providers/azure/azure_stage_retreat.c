@@ -154,7 +154,7 @@ static bool is_tried_again(struct azure_sync *y, const struct azure_item *it)
 
 /* A refusal stays until something is changed; after anything else the next try is soon, and
  * needs what was let in. */
-bool azure_retreats(const struct lb_sync *s, const struct lb_item *item)
+bool azure_retreats(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = s->data;
     if (y == NULL || y->items == NULL || item->in->verb != TT_VERB_ENSURE) {

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
-static bool all_go(const struct azure_sync *y, const struct azure_owners *o)
+static bool all_go(const struct azure_sync *y, const struct azure_owners *o, bool *ret_refused)
 {
     bool go = true;
+    *ret_refused = false;
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        go = go && (it->service == NULL || !it->want || !azure_owners_have(o, it->item->key));
+        bool owns = it->service != NULL && azure_owners_have(o, it->item->key);
+        go = go && (!owns || !it->want);
+        *ret_refused = *ret_refused || (owns && it->taken_back);
     }
     return go;
 }
@@ -24,8 +27,10 @@ const char *azure_owners_why(const struct azure_sync *y, const struct azure_owne
     bool many = set.n > 1;
     const char *who =
         many ? arena_printf(a, "%s and %zu more", set.items[0], set.n - 1) : set.items[0];
-    if (all_go(y, o)) {
-        return arena_printf(a, "%s %s", who, many ? "go" : "goes");
+    bool refused;
+    if (all_go(y, o, &refused)) {
+        return refused ? arena_printf(a, "%s %s refused", who, many ? "are" : "is")
+                       : arena_printf(a, "%s %s", who, many ? "go" : "goes");
     }
     return is_new ? arena_printf(a, "%s %s it", who, many ? "need" : "needs")
                   : arena_printf(a, "it is not as %s %s for", who, many ? "ask" : "asks");

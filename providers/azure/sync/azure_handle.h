@@ -2,7 +2,7 @@
 /* azure_handle.h: the provider's handle: what open() builds and every call shares.
  *
  * Immutable after open() but for the members that lock themselves (auth, arm) and for what only one
- * call at a time touches (snapshot, assigned, redirected, retreated): the descriptor asks for a
+ * call at a time touches (snapshot, assigned and the maps after it): the descriptor asks for a
  * single worker, because all Services share documents.  azure_provider.h has the entries of the
  * descriptor. */
 #ifndef TRIMTAB_AZURE_HANDLE_H
@@ -42,6 +42,8 @@ struct azure_provider {
     /* "ns/name" of Services that were shut again after a refusal (azure_retreat.h) → what their
      * rules are made of, as text */
     struct map *retreated;
+    /* "ns/name" → struct azure_first (azure_first.h): Services that have never been served */
+    struct map *firsts;
     /* Load balancing rules that a network interface may carry, as Azure has said when it refused
      * one more; counts until that moment of the clock.  0: it never did. */
     size_t rules_per_nic;

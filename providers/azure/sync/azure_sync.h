@@ -33,6 +33,8 @@ struct azure_item {
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
     bool was_old;       /* that one is a Basic one that has to go */
+    bool too_early;     /* it was refused a while ago, and nothing is tried (azure_first.h) */
+    bool taken_back;    /* likewise refused now: what was made for it goes, so `want` is false */
     bool bare;          /* no node belongs into its pool, and none is in it */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":

@@ -3,6 +3,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/lb/exec.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/model/azure_doc.h"
 #include "tests/support/http_ignore_sent.h"
 
@@ -94,10 +95,11 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
 }
 static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, .step = step};
 
-/* The one after them is the retreat. */
+/* The one after them takes back what was let in; the other retreat has stages that are among
+ * them. */
 static const struct lb_stage *stage_at(size_t i)
 {
-    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreat;
+    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreats[1].stages;
 }
 
 static int observe(struct lb_sync *s, size_t stage, struct err *err)
@@ -597,6 +599,27 @@ struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const c
     return s;
 }
 
+/* Likewise of the retreats: `stages` are the wrapped ones. */
+static void wrap_retreats(struct stage_rig *r, const struct lb_stage *stages)
+{
+    struct lb_retreat *retreats = ARENA_ARRAY(r->a, struct lb_retreat, azure_flow.n_retreats);
+    assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
+    for (size_t i = 0; i < azure_flow.n_retreats; i++) {
+        retreats[i] = azure_flow.retreats[i];
+        struct lb_stage *mine = ARENA_ARRAY(r->a, struct lb_stage, retreats[i].n_stages);
+        for (size_t k = 0; k < retreats[i].n_stages; k++) {
+            const char *name = retreats[i].stages[k].name;
+            size_t at = 0;
+            while (at < azure_flow.n_stages && !str_eq(azure_flow.stages[at].name, name)) {
+                at++;
+            }
+            mine[k] = stages[at];
+        }
+        retreats[i].stages = mine;
+    }
+    r->flow.retreats = retreats;
+}
+
 struct stage_rig *stage_rig_new(void)
 {
     struct arena *a = arena_new();
@@ -628,6 +651,7 @@ struct stage_rig *stage_rig_new(void)
     r->p.assigned = map_new(free);
     r->p.redirected = map_new(free);
     r->p.retreated = map_new(free);
+    r->p.firsts = map_new(azure_first_free);
     r->flow = azure_flow;
     struct lb_stage *stages = ARENA_ARRAY(r->a, struct lb_stage, ARRAY_LEN(wrapped));
     for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
@@ -636,8 +660,7 @@ struct stage_rig *stage_rig_new(void)
         stages[i].leaves = i < azure_flow.n_stages ? azure_flow.stages[i].leaves : NULL;
     }
     r->flow.stages = stages;
-    r->flow.retreat = &wrapped[azure_flow.n_stages];
-    assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
+    wrap_retreats(r, stages);
     r->log = r->events = r->asked = "";
     r->nobody = NULL;
     r->namespace_labels = "{}";
@@ -666,6 +689,7 @@ void stage_rig_free(struct stage_rig *r)
     map_free(r->p.assigned);
     map_free(r->p.redirected);
     map_free(r->p.retreated);
+    map_free(r->p.firsts);
     map_free(r->p.unlooked);
     map_free(r->p.refused_tags);
     map_free(r->p.machines);

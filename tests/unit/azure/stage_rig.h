@@ -40,7 +40,7 @@ struct rig_service {
     int32_t code;     /* of its last result */
     const char *message;
 };
-#define STAGE_RIG_STAGES 17 /* with the retreat */
+#define STAGE_RIG_STAGES 17 /* with the one that takes back what was let in */
 
 struct stage_rig {
     struct azure_provider p; /* first: the driver's provider */
