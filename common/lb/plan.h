@@ -118,6 +118,8 @@ struct lb_undo {
     const struct lb_op_type *type;
     const void *arg; /* the provider's */
     unsigned calls;  /* requests expected */
+    /* LB_CHANGE: the operation takes something that works out of a resource that stays */
+    bool takes_down;
     /* what follows it when it is carried out (its until_… are not read), or NULL */
     const struct lb_undo *then;
 };

@@ -9,6 +9,7 @@
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_first.h"
+#include "providers/azure/azure_lb_moves.h"
 #include "providers/azure/azure_provider.h"
 #include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_stages.h"
@@ -271,10 +272,12 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 {
     azure_wrote(s, op, outcome, err);
     azure_first_wrote(azure_sync_of(s), op, outcome, err);
+    azure_lb_moves_wrote(azure_sync_of(s), op, outcome);
 }
 
 static const struct lb_retreat retreats[] = {
     {azure_first_stages, AZURE_FIRST_STAGES, azure_first_retreats, azure_first_ended},
+    {azure_lb_moves_stages, AZURE_LB_MOVES_STAGES, azure_lb_moves_retreats, azure_lb_moves_ended},
     {&azure_retreat, 1, azure_retreats, NULL},
 };
 

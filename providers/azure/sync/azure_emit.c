@@ -115,13 +115,16 @@ const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_a
                                        .id = arena_strdup(life, ask->id),
                                        .body = ask->doc},
                               .touches_pips = ask->kind == AZURE_LBS};
+    const char *until_name =
+        name_of(life, until, ask->until_pip != NULL ? ask->until_pip : ask->id);
     struct lb_undo *undo = ARENA_NEW(life, struct lb_undo);
     *undo = (struct lb_undo){
         .verb = ask->verb,
         .kind = azure_arm_word(ask->kind),
         .name = name_of(life, ask->kind, ask->id),
         .until_kind = azure_arm_word(until),
-        .until_name = name_of(life, until, ask->until_pip != NULL ? ask->until_pip : ask->id),
+        .until_name = ask->until_lb != NULL ? arena_strdup(life, ask->until_lb) : until_name,
+        .takes_down = ask->takes_down,
         .type = &azure_put_type,
         .arg = w,
         .calls = 1,

@@ -31,11 +31,15 @@ struct azure_item {
     bool saw_links;     /* no link of it is anywhere that this sync does not know */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
-    const char *was_on; /* planning: the balancer that it is on before; NULL: none */
-    bool was_old;       /* that one is a Basic one that has to go */
-    bool too_early;     /* it was refused a while ago, and nothing is tried (azure_first.h) */
-    bool taken_back;    /* likewise refused now: what was made for it goes, so `want` is false */
-    bool bare;          /* no node belongs into its pool, and none is in it */
+    /* It leaves that balancer, and no node of its target serves it yet; or NULL */
+    const char *moves_from;
+    bool moves_to_nodes; /* the target had nodes before */
+    const char *back_to; /* its target is this one again: the move was refused; or NULL */
+    const char *was_on;  /* planning: the balancer that it is on before; NULL: none */
+    bool was_old;        /* that one is a Basic one that has to go */
+    bool too_early;      /* it was refused a while ago, and nothing is tried (azure_first.h) */
+    bool taken_back;     /* likewise refused now: what was made for it goes, so `want` is false */
+    bool bare;           /* no node belongs into its pool, and none is in it */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":
      * there is no room for one; NULL:  none is made anew */

@@ -99,7 +99,7 @@ static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, 
  * them. */
 static const struct lb_stage *stage_at(size_t i)
 {
-    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreats[1].stages;
+    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreats[2].stages;
 }
 
 static int observe(struct lb_sync *s, size_t stage, struct err *err)
