@@ -418,7 +418,8 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
-    judge_heard(&j, &args->edit, rig_mutations(t.s.rig), warnings, warnings_now(&t));
+    judge_heard(&j, &args->edit, service_now(&t, "web"), rig_mutations(t.s.rig), warnings,
+                warnings_now(&t));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
