@@ -40,6 +40,7 @@ static void close_provider(void *provider)
     map_free(p->machines);
     map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);
+    azure_written_free(p->written);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     if (p->arm.config != NULL) {
@@ -66,6 +67,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
     p->snapshot = azure_snapshot_new(p->clock);
+    p->written = azure_written_new(p->clock);
     p->assigned = map_new(free);
     p->redirected = map_new(free);
     p->retreated = map_new(free);

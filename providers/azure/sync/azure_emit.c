@@ -78,6 +78,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     if (e->follows > 0) {
         w->etag = LB_VALUE_OF(e->follows - 1, "etag");
     }
+    w->was = e->was != NULL ? azure_doc_etag(e->was) : NULL;
     w->touches_pips = e->touches_pips;
     w->touches_lbs = e->touches_lbs;
     w->announced = e->announced;

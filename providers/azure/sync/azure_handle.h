@@ -15,6 +15,7 @@
 #include "providers/azure/arm/azure_auth.h"
 #include "providers/azure/model/azure_names.h"
 #include "providers/azure/snapshot/azure_snapshot.h"
+#include "providers/azure/snapshot/azure_written.h"
 
 #include <trimtab/provider.h>
 
@@ -33,6 +34,7 @@ struct azure_provider {
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
     struct azure_snapshot *snapshot;
+    struct azure_written *written; /* public IPs; NULL: nothing is asked, so no list lags */
     /* "ns/name" → char *: addresses that were given out, blank separated; a status
      * may lag behind */
     struct map *assigned;

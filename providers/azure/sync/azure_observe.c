@@ -149,6 +149,9 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
             (void)json_object_array_add(array, json_object_get(r->call.answer));
         }
     }
+    if (seen->kind == AZURE_PIPS && !seen->one) {
+        array = azure_written_correct(y->p->written, y->s->a, seen->scope, array);
+    }
     azure_snapshot_put_list(y->p->snapshot, seen->kind, seen->scope, array);
     seen->array = array;
     seen->read = true;

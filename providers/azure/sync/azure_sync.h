@@ -175,6 +175,7 @@ struct azure_write {
     struct azure_call_spec spec;
     /* of the document, where an earlier operation of the plan writes it, too */
     struct lb_value etag;
+    const char *was;            /* etag of the document as it was planned on, or NULL */
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */

@@ -287,6 +287,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (w->announced && outcome != LB_TOLERATED) {
         announce(y, op, outcome == LB_DONE, err);
     }
+    if (known && w->spec.kind == AZURE_PIPS) {
+        azure_written_note(y->p->written, w->spec.id, gone ? NULL : w->answer, w->was);
+    }
     if (known) {
         azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);
     } else {
