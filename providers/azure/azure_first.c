@@ -175,7 +175,8 @@ static void remember(struct azure_sync *y, const struct azure_item *it, struct a
 {
     unsigned tries = f->wish == wish_of(it) ? f->tries : 0;
     int64_t wait_ms = FIRST_MS << (tries < DOUBLINGS_MAX ? tries : DOUBLINGS_MAX);
-    wait_ms = wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS;
+    /* Waiting mends nothing that Azure calls invalid; a reason that is not known may pass. */
+    wait_ms = wait_ms < LONGEST_MS && err->code != ERR_INVALID ? wait_ms : LONGEST_MS;
     f->wish = wish_of(it);
     f->tries = tries + 1;
     f->until_ms = clock_now_ms(y->s->clock) + wait_ms;

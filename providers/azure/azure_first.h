@@ -4,10 +4,10 @@
  * A new Service gets its public IP first, then its balancer, then its rules in the security group
  * and its private link service.  What Azure refuses late (a service tag, a probe's path, a setting
  * of a link) leaves the parts before it, which serve no client and cost money.  A Service that has
- * never been served gives back in the same sync what this process has made for it, and is not tried
- * again for the same wish before half an hour, then an hour, … a day have passed; an edit is tried
- * at once.  Other refusals (a right, a quota, a name in use) may end at any moment: what was made
- * stays for the next try, and the message says so.
+ * never been served gives back in the same sync what this process has made for it.  The same wish
+ * is not tried again before a day has passed, or, where the reason is not known, half an hour, an
+ * hour, … a day; an edit is tried at once.  Other refusals (a right, a quota, a name in use) may
+ * end at any moment: what was made stays for the next try, and the message says so.
  * Source: docs/adr/0083.  One thread; the memory is the handle's (azure_handle.h, `firsts`). */
 #ifndef TRIMTAB_AZURE_FIRST_H
 #define TRIMTAB_AZURE_FIRST_H

@@ -50,7 +50,9 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
         r->fail_after--;
     } else if (meant) {
         r->fail_times--;
-        return err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
+        (void)err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
+        err->http_status = r->fail_status;
+        return r->fail_code;
     }
     bool whole = spec->kind == AZURE_LBS || spec->kind == AZURE_NSGS;
     if (r->poison != NULL && whole && spec->body != NULL &&
