@@ -59,6 +59,15 @@ size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan)
     return y->stage_is_new ? plan->n_ops : y->stage_op;
 }
 
+static bool is_clinging(const struct azure_sync *y, const char *pip)
+{
+    const struct azure_clinging *one = y->clinging_pips;
+    while (one != NULL && !azure_id_eq(one->id, pip)) {
+        one = one->next;
+    }
+    return one != NULL;
+}
+
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e)
 {
     struct arena *a = y->s->a;
@@ -78,6 +87,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     if (e->follows > 0) {
         w->etag = LB_VALUE_OF(e->follows - 1, "etag");
     }
+    w->doubtful = e->kind == AZURE_PIPS && e->doc == NULL && !is_clinging(y, e->id);
     w->was = e->was != NULL ? azure_doc_etag(e->was) : NULL;
     w->touches_pips = e->touches_pips;
     w->touches_lbs = e->touches_lbs;

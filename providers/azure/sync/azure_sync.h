@@ -109,6 +109,9 @@ struct azure_sync {
     /* IDs of private link services that stand on frontends that have to go, as Azure said; no list
      * that was read has them */
     struct azure_clinging *clinging_links;
+    /* IDs of public IPs that are in use, as Azure said when they were to be deleted: the list that
+     * says otherwise may lag behind, and each is read by its name */
+    struct azure_clinging *clinging_pips;
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -175,6 +178,7 @@ struct azure_write {
     struct azure_call_spec spec;
     /* of the document, where an earlier operation of the plan writes it, too */
     struct lb_value etag;
+    bool doubtful;              /* a refusal as in use makes the sync look again, once */
     const char *was;            /* etag of the document as it was planned on, or NULL */
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
@@ -183,9 +187,9 @@ struct azure_write {
     bool announced;             /* the first owner gets an event of its success or failure */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
-/* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a
- * conflict, it is looked again, at that set by its name, and once more deleted (6.11).  Other
- * failures stay as they are. */
+/* A balancer could not be deleted for a scale set's sake, or a public IP for that of a frontend,
+ * and no list said so: that is a conflict.  The sync looks again, at the scale set or public IP by
+ * its name, and deletes once more, or does what it sees then (6.11).  Other failures stay. */
 void azure_write_failed(const struct azure_write *w, struct err *err);
 extern const struct lb_op_type azure_put_type;
 extern const struct lb_op_type azure_delete_type;
