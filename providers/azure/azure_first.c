@@ -72,9 +72,11 @@ static uint64_t wish_of(const struct azure_item *it)
 static void put_error(const struct azure_first *f, struct err *err)
 {
     char until[32];
+    bool invalid = f->err.code == ERR_INVALID;
     time_format_rfc3339(f->until_us, until);
-    (void)err_set(err, f->err.code, "%s; it is tried again at %s, or when the Service is edited%s",
-                  f->err.message, until, f->unclean ? "" : "; what was made for it is gone again");
+    (void)err_set(err, f->err.code, "%s; it is tried again %s%s, or when the Service is edited%s",
+                  f->err.message, invalid ? "once a day" : "at ", invalid ? "" : until,
+                  f->unclean ? "" : "; what was made for it is gone again");
     err->http_status = f->err.http_status;
     memcpy(err->reason, f->err.reason, sizeof(err->reason));
     err->retry_after_ms =
