@@ -263,6 +263,21 @@ static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
     assert_null(v->services[1]->message);
 }
 
+/* A deletion that may be undone takes down what works; of a change only the undo knows. */
+static void lb_op_takes_down__by_its_undo(void **state)
+{
+    struct lb_undo changed = put_back;
+    (void)state;
+    changed.verb = LB_CHANGE;
+    const struct lb_op change = REMOVE(.undo = &changed);
+    assert_false(lb_op_takes_down(&change));
+    changed.takes_down = true;
+    assert_true(lb_op_takes_down(&change));
+    const struct lb_op rows[] = {REMOVE(.undo = &put_back), REMOVE()};
+    assert_true(lb_op_takes_down(&rows[0]));
+    assert_false(lb_op_takes_down(&rows[1]));
+}
+
 static void lb_plan_view__undo__told_in_the_note(void **state)
 {
     struct lb_plan p;
@@ -344,6 +359,7 @@ UNIT_MAIN(plan)
         lb_test(lb_plan_add__many__indexes_and_copies_stay),
         lb_test(lb_plan_add__owners_given__each_has_an_entry),
         lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
+        lb_test(lb_op_takes_down__by_its_undo),
         lb_test(lb_plan_view__undo__told_in_the_note),
         lb_test(lb_plan_view__undo__flag_also_of_what_is_changed_with_what_goes),
         lb_test(lb_plan_seal__tail__what_nothing_but_tidying_waits_for),
