@@ -129,11 +129,16 @@ static bool is_arrival(struct azure_sync *y, const struct azure_item *it,
 
 void azure_lb_moves_wrote(struct azure_sync *y, const struct lb_op *op, unsigned outcome)
 {
-    const struct azure_write *w = op->arg;
-    for (size_t i = 0; outcome == LB_DONE && w->spec.verb == AZURE_PUT && i < y->s->n_items; i++) {
+    const struct azure_call_spec *spec = &((const struct azure_write *)op->arg)->spec;
+    for (size_t i = 0; outcome == LB_DONE && i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
-        if (it->service != NULL && it->moves_from != NULL && it->back_to == NULL &&
-            str_set_has(&op->owners, it->item->key) && is_arrival(y, it, &w->spec)) {
+        if (it->service == NULL || it->moves_from == NULL || it->back_to != NULL ||
+            !str_set_has(&op->owners, it->item->key)) {
+            continue;
+        }
+        if (spec->kind == AZURE_LBS && azure_eq(azure_id_last(spec->id), it->moves_from)) {
+            it->has_left = true;
+        } else if (it->has_left && spec->verb == AZURE_PUT && is_arrival(y, it, spec)) {
             it->moves_from = NULL;
         }
     }
@@ -152,7 +157,7 @@ bool azure_lb_moves_retreats(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = s->data;
     struct azure_item *it = y != NULL && y->items != NULL ? &y->items[item - s->items] : NULL;
-    if (it == NULL || it->service == NULL || !it->want || it->moves_from == NULL ||
+    if (it == NULL || it->service == NULL || !it->want || it->moves_from == NULL || !it->has_left ||
         item->err.code == ERR_CANCELLED) {
         return false;
     }

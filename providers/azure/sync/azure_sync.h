@@ -33,6 +33,7 @@ struct azure_item {
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     /* It leaves that balancer, and no node of its target serves it yet; or NULL */
     const char *moves_from;
+    bool has_left;       /* it is not there any more, but where the driver has put it back */
     bool moves_to_nodes; /* the target had nodes before */
     const char *back_to; /* its target is this one again: the move was refused; or NULL */
     const char *was_on;  /* planning: the balancer that it is on before; NULL: none */

@@ -71,6 +71,18 @@ static void joined_balancer_refused__put_back_at_once(void **state)
     stage_rig_settled(r);
 }
 
+/* It has not moved, and is tried again as soon as any other. */
+static void left_balancer_refused__stays_as_it_is(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = about_to_move(r, NULL, false);
+    refuse(r, "lb1", 0, ERR_FORBIDDEN);
+    stage_rig_run(r);
+    written(r, LEFT);
+    same_text("message", web->message, "load balancer lb1: no");
+    same_text("lb1", frontends(r, "lb1"), "aapi aweb");
+}
+
 /* The balancer, which no other Service uses, was deleted for the move. */
 static void left_balancer_was_deleted__is_there_again(void **state)
 {
@@ -115,6 +127,7 @@ UNIT_MAIN(stages_back)
     const struct CMUnitTest tests[] = {
         RIG_TEST(joined_balancer_refused__put_back_at_once),
         cmocka_unit_test(nodes_of_the_joined_one_refused__moves_back),
+        RIG_TEST(left_balancer_refused__stays_as_it_is),
         RIG_TEST(left_balancer_was_deleted__is_there_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
