@@ -594,6 +594,24 @@ static void edit__names_a_group_that_is_not_there__refused_before_the_first_writ
     assert_int_equal(flow_kit_count(k, "elb RegisterInstances"), 1);
 }
 
+/* The annotation has no effect on such an NLB: whatever it names, the rest is carried out. */
+static void edit__names_an_absent_group_for_an_nlb_without_any__is_not_refused(void **state)
+{
+    static const char *const modes[] = {"", "NLBSecurityGroupMode=Managed"};
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        k->rows = rows;
+        k->config = modes[i];
+        nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                stands(k, "{\"type\":\"nlb\",\"security-groups\":\"sg-absent\"}"));
+        assert_int_equal(flow_kit_count(k, "sg-absent"), 0);
+        (void)flow_kit_asked(k);
+        tt_aws_provider.close(k->p);
+        k->p = NULL;
+    }
+}
+
 UNIT_MAIN(observe)
 {
     const struct CMUnitTest tests[] = {
@@ -625,6 +643,7 @@ UNIT_MAIN(observe)
         FLOW_TEST(edit__own_group_without_tags__gets_them_back),
         FLOW_TEST(deletion__group_without_tags__goes_if_it_was_made_here),
         FLOW_TEST(edit__names_a_group_that_is_not_there__refused_before_the_first_write),
+        FLOW_TEST(edit__names_an_absent_group_for_an_nlb_without_any__is_not_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
