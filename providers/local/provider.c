@@ -303,10 +303,10 @@ static int open_kernel(struct local_provider *p, const char *file,
         p->kernel->ops->time_exchanges(p->kernel, local_figures_took, p);
     }
     if (rc == ERR_OK) {
-        rc = local_check_machine(p, file, err);
+        rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
     }
     if (rc == ERR_OK) {
-        rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
+        rc = local_check_machine(p, file, err);
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
         rc = local_table_is_foreign(p, err);

@@ -49,6 +49,29 @@ def test_kube_ipvs0__has_service_addresses__no_reason_not_to_start(c):
     c.remove("web")
 
 
+def test_keepalived__has_addresses_of_the_pool__start_goes_on_and_no_other_service_gets_them(c):
+    c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    for address in (FIRST, "192.0.2.49"):
+        world.command("ip", "addr", "add", f"{address}/32", "dev", "eth0")
+    try:
+        c.kill()
+        c.start()
+        assert c.logged('pool \\"public\\" contains 192.0.2.49, which this machine has on eth0; no other Service gets it'), c.log()
+        c.until("the Service is synced", lambda: c.logged("Synced", "demo/web"))
+        assert c.addresses("web") == [FIRST] and world.tcp(FIRST, 80)[0] in world.NODES
+        assert c.serve("other", ports=((80, 30181),)) == ["192.0.2.50"]
+        c.post("asks", {"local.trimtab.io/addresses": "192.0.2.49"}, ports=((80, 30182),))
+        c.until("an event", lambda: [m for _, m in events(c, "asks") if "192.0.2.49 is reserved for this machine" in m])
+    finally:
+        for address in (FIRST, "192.0.2.49"):
+            world.command("ip", "addr", "del", f"{address}/32", "dev", "eth0")
+    c.kill()
+    c.start()
+    c.until("it gets the address", lambda: [i["ip"] for i in c.ingress("asks")] == ["192.0.2.49"])
+    c.remove("web", "other", "asks")
+
+
 def test_ipv6__off_on_the_link__said_and_ipv4_goes_on(c):
     c.serve("web")
     c.until("IPv4 is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
