@@ -24,6 +24,7 @@
 #define LONGEST_MS    (24 * 60 * INT64_C(60000))
 #define DOUBLINGS_MAX 6
 #define LOOK_AGAIN_MS 300000 /* as after a Service that cannot be carried out */
+#define UNKNOWN_TRIES 5      /* by the usual back-off: a minute or two */
 
 const struct lb_stage azure_first_stages[] = {
     {"withdraw", NULL, azure_observe_withdraw, azure_plan_withdraw},
@@ -164,12 +165,18 @@ bool azure_first_made(const struct azure_sync *y, const struct azure_item *it, c
 
 /* ---- a refusal ------------------------------------------------------------------------------- */
 
-/* Only an edit helps; a bad request for an unknown reason counts as one of that kind. */
-static bool is_of_text(const struct err *err)
+/* Only an edit helps.  A bad request for an unknown reason counts as one of that kind when it comes
+ * again and again: Azure's own trouble has that status, too. */
+static bool is_of_text(const struct azure_item *it, struct azure_first *f, const struct err *err)
 {
     bool bad = err->http_status == 400 || err->http_status == 422;
-    return err->code == ERR_INVALID ||
-           (err->code == ERR_TRANSIENT && bad && azure_error_is_refusal(err));
+    if (err->code != ERR_TRANSIENT || !bad || !azure_error_is_refusal(err)) {
+        f->unknown = 0;
+        return err->code == ERR_INVALID;
+    }
+    f->unknown = f->unknown > 0 && f->unknown_wish == wish_of(it) ? f->unknown + 1 : 1;
+    f->unknown_wish = wish_of(it);
+    return f->unknown >= UNKNOWN_TRIES;
 }
 
 static void remember(struct azure_sync *y, const struct azure_item *it, struct azure_first *f,
@@ -213,7 +220,7 @@ bool azure_first_retreats(struct lb_sync *s, struct lb_item *item)
     }
     struct azure_item *it = &y->items[item - s->items];
     struct azure_first *f = it->service != NULL ? first_of(y, it) : NULL;
-    if (f == NULL || !f->unclean || !is_of_text(&item->err)) {
+    if (f == NULL || !f->unclean || !is_of_text(it, f, &item->err)) {
         return false;
     }
     if (!it->too_early) {

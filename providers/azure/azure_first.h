@@ -17,8 +17,10 @@
 /* A Service that had nothing when this process saw it first, and that has not been served since. */
 struct azure_first {
     char *uid;
-    bool unclean; /* something that was written for it may be there */
-    char *pips;   /* IDs of the public IPs that were made for it, blank separated; "": none */
+    bool unclean;     /* something that was written for it may be there */
+    char *pips;       /* IDs of the public IPs that were made for it, blank separated; "": none */
+    unsigned unknown; /* bad requests for an unknown reason in a row, for `unknown_wish` */
+    uint64_t unknown_wish; /* a digest as below */
     /* the last refusal of its text */
     uint64_t wish;    /* digest of the Service as it was refused; 0: there was none */
     int64_t until_ms; /* of the clock: the wish is not tried before */
