@@ -94,8 +94,8 @@ static void group_refuses__all_is_taken_back_and_not_tried_again(void **state)
     stage_rig_settled(r);
 }
 
-/* A reason that is not known may be trouble of Azure's own, so the next tries come soon and use what
- * is there.  The fifth such refusal counts as one of the text; the next one waits for an hour,
+/* A reason that is not known may be trouble of Azure's own, so the next tries come soon and use
+ * what is there.  The fifth such refusal counts as one of the text; the next one waits for an hour,
  * and so on up to a day. */
 static void refused_again__waits_longer(void **state)
 {
