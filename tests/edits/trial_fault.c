@@ -13,10 +13,11 @@
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
 
-/* A second try may still find out what the first one did not come to; it is five minutes later
- * where something was put back.  Several more follow before the first pause of adr/0050 is over. */
-#define SECOND_MS  400000
-#define RETRIES_MS 1000000
+/* A plan stops at the first refusal, so each of the first tries may come one step further than the
+ * one before: four make the longest chain.  They are five minutes apart after a refusal that says
+ * "invalid".  Two more follow before the first pause of adr/0050 is over. */
+#define CHAIN_MS   1000000
+#define RETRIES_MS 700000
 
 /* Does the cloud say, again and again, that it does not take this? */
 static bool refuses_for_good(const struct fault_kind *k)
@@ -26,15 +27,15 @@ static bool refuses_for_good(const struct fault_kind *k)
     return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
 }
 
-/* Until the try after the one that was refused is over: the call that fails may be one of a later
- * try, of an edit that AWS refuses for another reason, too. */
-static int settle_second(struct trial *t)
+/* Until the chain of tries is over that begins with the one that was refused: the call that fails
+ * may be one of a later try, of an edit that the cloud refuses for another reason, too. */
+static int settle_chain(struct trial *t)
 {
     int rc = ERR_OK;
     bool met = false;
-    for (int64_t ms = 0; rc == ERR_OK && !met && ms < 2 * RIG_LATER; ms += SECOND_MS) {
+    for (int64_t ms = 0; rc == ERR_OK && !met && ms < 2 * RIG_LATER; ms += CHAIN_MS) {
         met = probe_fired(t->s.probe);
-        rc = stage_settle(&t->s, SECOND_MS);
+        rc = stage_settle(&t->s, CHAIN_MS);
     }
     return rc;
 }
@@ -46,7 +47,7 @@ static int watch_retries(struct trial *t, struct judge *j)
         return ERR_OK;
     }
     t->s.kind = NULL; /* the stage would heal it meanwhile */
-    int rc = settle_second(t);
+    int rc = settle_chain(t);
     rc = rc == ERR_OK ? further_tries(t, RETRIES_MS, "it is refused for good") : rc;
     t->s.kind = t->args->fault;
     if (rc != ERR_OK) {
