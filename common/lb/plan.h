@@ -155,6 +155,7 @@ struct lb_op {
     /* waits for all that stand before it in the plan, and is waited for by all behind it */
     bool critical;
     bool serves_without; /* TT_OP_SERVES_WITHOUT */
+    bool restores;       /* TT_OP_RESTORES (the driver's) */
     bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
     /* takes away what no client uses any more, as a deletion does, although its verb is another:
      * it may be a tail (below) */

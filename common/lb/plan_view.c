@@ -120,6 +120,7 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
                  (finally ? TT_OP_FINALLY : 0) | (op->gives_back ? TT_OP_GIVES_BACK : 0) |
                  (is_put_back(p, op) ? TT_OP_PUT_BACK : 0) |
                  (op->serves_without ? TT_OP_SERVES_WITHOUT : 0) |
+                 (op->restores ? TT_OP_RESTORES : 0) |
                  (op->type != NULL && op->type->again ? TT_OP_AGAIN : 0),
         .kind = op->kind,
         .name = op->name,

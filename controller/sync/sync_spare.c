@@ -116,6 +116,14 @@ static void note(struct sync_item *item)
     say_when(item, &r);
 }
 
+/* Returns whether that which was taken down is back.  False: the next try is soon, whatever the
+ * replacement is refused for. */
+static bool is_restored(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return item->led_back || (!r->not_back && (r->is_back || !r->gave_way));
+}
+
 void sync_spare_note(struct sync_item *item)
 {
     struct former_refusal r;
@@ -127,7 +135,7 @@ void sync_spare_note(struct sync_item *item)
     if (lb_is_spared(&item->err) && refusal_of(item, &r)) {
         say_when(item, &r);
     } else if ((item->result->took_down || item->put_back) && is_for_good(item) &&
-               !sync_is_replaced(item)) {
+               is_restored(item) && !sync_is_replaced(item)) {
         note(item);
     }
 }

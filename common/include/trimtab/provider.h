@@ -137,6 +137,9 @@ struct tt_batch {
 #define TT_OP_AGAIN 0x40u
 /* Since 1.11.  Clients are served as asked without it: nothing is restored when it fails. */
 #define TT_OP_SERVES_WITHOUT 0x80u
+/* Since 1.12.  Restores what an operation of this call took away, because its replacement failed.
+ * When it fails, too, nothing is known to serve: the next try does not wait. */
+#define TT_OP_RESTORES 0x100u
 /* One difference: path in the resource, and its texts.  NULL old: added; NULL new: removed. */
 struct tt_field {
     const char *path;

@@ -295,6 +295,29 @@ static void refused_for_good__spared_for_a_while__then_tried_and_spared_longer(v
     stand_free(r);
 }
 
+/* Nothing serves, because the former could not be restored: the next try is soon. */
+static void refused_for_good__not_restored__tried_again_as_usual(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    r->provider->restore_code = TT_FORBIDDEN;
+    answer(r, TT_FORBIDDEN);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(1, count_kept(r, &last));
+    assert_null(strstr(stand_events(r), "is not taken down"));
+    fake_provider_forget(r->provider);
+    r->provider->restore_code = TT_OK;
+    stand_advance(r, 6000);
+    assert_int_equal(fake_provider_count(r->provider, TT_VERB_ENSURE), 1);
+    assert_int_equal(flags_of(r, 0), 0);
+    stand_free(r);
+}
+
 static void refused_for_good__edited__tried_at_once(void **state)
 {
     (void)state;
@@ -441,6 +464,7 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(led_back__refused_in_the_same_words__not_again_until_the_words_differ),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
+        cmocka_unit_test(refused_for_good__not_restored__tried_again_as_usual),
         cmocka_unit_test(refused_for_good__edited__tried_at_once),
         cmocka_unit_test(no_refusal__tried_again_as_usual),
         cmocka_unit_test(new_process__refused_before__spared),
