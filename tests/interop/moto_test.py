@@ -42,7 +42,7 @@ LOOK = 8                      # the most calls of a sync that has nothing to do
 MOTO_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "moto_server.py")
 MODES = ("", "Managed")       # NLBSecurityGroupMode
 STRANDS = 2                   # clusters that share the writes of one creation
-THREADS = 6 * STRANDS + 2     # each of six creations, and the scenarios of each mode
+THREADS = 6 * STRANDS + len(scenarios.ACCOUNTS)  # six creations, and the scenarios
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
 LIMITS = {
     "NLB create, first, 2 ports": (14, 14), "NLB create, further, 1 port": (8, 8), "NLB no change": (6, 7),
@@ -163,24 +163,22 @@ def print_table(table):
                                                           sorted(sim.keys() | other.keys()) if sim.get(op) != other.get(op))))
 
 
-def account(mode, chosen):
-    """All scenarios, one after the other, in two clusters."""
+def account(mode, played):
+    """Scenarios, one after the other, in two clusters."""
     t = Results()
     with Cluster(PROGRAMS, "sim", mode, boto3) as sim, Cluster(PROGRAMS, "moto", mode, boto3, MOTO_SERVER) as other:
         pair, starts = (sim, other), []
         for c in pair:
             starts.append(c.view())
             c.start()
-        for scenario in scenarios.MANAGED if mode else scenarios.PLAIN:
-            if chosen and scenario.__name__ not in chosen:
-                continue
+        for scenario in played:
             try:
                 play(t, pair, scenario)
             except Exception:  # pylint: disable=broad-except  one that breaks is one failed line
                 t.check(scenario.__name__, traceback.format_exc().splitlines())
                 break
         for c, start in zip(pair, starts):
-            t.check(f"{mode or 'no groups'}: nothing is left in {c.where}", differences(start, c.view()))
+            t.check(f"{', '.join(x.__name__ for x in played)}: nothing is left in {c.where}", differences(start, c.view()))
     return t
 
 
@@ -190,9 +188,10 @@ def main():
     print(f"# moto {moto.__version__}, boto3 {boto3.__version__}")
     t, table, chosen = tap.Report(), [], sys.argv[3:]
     interrupts = not chosen or "interrupted" in chosen
+    accounts = [(mode, [x for x in every if not chosen or x.__name__ in chosen]) for mode, every in scenarios.ACCOUNTS]
     with concurrent.futures.ThreadPoolExecutor(max_workers=THREADS) as pool:
         deaths = all_deaths(pool) if interrupts else []
-        for results in [pool.submit(account, mode, chosen) for mode in MODES]:
+        for results in [pool.submit(account, *one) for one in accounts if one[1]]:
             results.result().tell(t)
             table += results.result().table
         for job in deaths:
