@@ -227,7 +227,7 @@ static bool mend(struct life *l, bool all_go)
     return some;
 }
 
-/* What Azure refused for its text is tried again: the day is over. */
+/* The day is over after which a Service that Azure refused for its text is tried again. */
 static void wait_for_a_day(struct stage_rig *r)
 {
     for (size_t i = 0; i < SERVICES; i++) {
