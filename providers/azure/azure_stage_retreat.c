@@ -10,6 +10,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_additional_rules.h"
 #include "providers/azure/azure_standing.h"
+#include "providers/azure/azure_told.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
@@ -33,6 +34,14 @@ struct azure_texts azure_assigned(struct azure_sync *y, const char *key)
     struct azure_texts t = {0};
     if (!str_is_empty(text)) {
         t.items = (const char *const *)str_split(y->s->a, text, ' ', &t.n);
+    }
+    /* A sync notes what it has given (azure_remember()); a plan has it from its own documents. */
+    for (size_t i = 0; y->s->planning && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (str_eq(it->item->key, key) && it->want && azure_item_takes_part(it)) {
+            struct azure_texts given = azure_addresses_of(y, it->service);
+            return azure_texts_joined(y->s->a, &t, &given);
+        }
     }
     return t;
 }
