@@ -25,7 +25,8 @@ struct azure_item {
     const struct azure_service *service;
     const struct azure_service *flip;
     bool want;
-    bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
+    bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h), */
+    bool admitted;      /* and is let in there before */
     bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
     bool saw_links;     /* no link of it is anywhere that this sync does not know */
