@@ -547,7 +547,11 @@ static void judge_writes(struct trial *t)
 /* Azure bills each public IP: one that was made for a Service that cannot be served goes. */
 static void judge_billed(struct trial *t, struct json_object *before)
 {
-    json_object_object_foreach(json_member(rig_world(t->s.rig), "azure"), id, o)
+    struct json_object *azure = json_member(rig_world(t->s.rig), "azure");
+    if (azure == NULL) {
+        return;
+    }
+    json_object_object_foreach(azure, id, o)
     {
         (void)o;
         if (published(t) == NULL && strstr(id, "/publicIPAddresses/") != NULL &&
