@@ -280,6 +280,8 @@ bool lb_plan_waits_for(const struct lb_plan *p, int op, int on);
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
 /* Does the operation take down something that works, for a replacement? */
 bool lb_op_takes_down(const struct lb_op *op);
+/* Is some Service an owner of both? */
+bool lb_ops_share_owner(const struct lb_op *x, const struct lb_op *y);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs, only_if and after point backwards, owners exist, a parallel operation does

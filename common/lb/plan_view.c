@@ -83,24 +83,13 @@ static const char *note_text(struct arena *a, const struct lb_op *op)
     return str_is_empty(op->note) ? PUT_BACK : arena_printf(a, "%s; " PUT_BACK, op->note);
 }
 
-static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
-{
-    const char *key;
-    STR_SET_EACH (key, &x->owners) {
-        if (str_set_has(&y->owners, key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Does it take down what works, or change it because a later operation of the plan does?  Either
  * interrupts, and is undone when the replacement is refused. */
 static bool is_put_back(const struct lb_plan *p, const struct lb_op *op)
 {
     bool some = lb_op_takes_down(op);
     for (size_t i = 0; op->undo != NULL && !some && i < p->n_ops; i++) {
-        some = lb_op_takes_down(&p->ops[i]) && share_an_owner(op, &p->ops[i]);
+        some = lb_op_takes_down(&p->ops[i]) && lb_ops_share_owner(op, &p->ops[i]);
     }
     return some;
 }
