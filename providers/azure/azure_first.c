@@ -64,7 +64,7 @@ static bool was_served(struct azure_sync *y, const struct azure_item *it)
     return in->n_ingress > 0 || mark_has_addresses(y->s->a, in);
 }
 
-static uint64_t wish_of(const struct azure_item *it)
+uint64_t azure_first_wish(const struct azure_item *it)
 {
     return svc_digest(WISH_SEED, it->service->in, NULL, 0);
 }
@@ -94,7 +94,7 @@ int azure_first_check(struct azure_sync *y, const struct azure_item *it, struct 
         (void)map_remove(y->p->firsts, it->item->key);
         return ERR_OK;
     }
-    if (f->wish != wish_of(it) || clock_now_ms(y->s->clock) >= f->until_ms) {
+    if (f->wish != azure_first_wish(it) || clock_now_ms(y->s->clock) >= f->until_ms) {
         return ERR_OK;
     }
     put_error(f, err);
@@ -174,19 +174,19 @@ static bool is_of_text(const struct azure_item *it, struct azure_first *f, const
         f->unknown = 0;
         return err->code == ERR_INVALID;
     }
-    f->unknown = f->unknown > 0 && f->unknown_wish == wish_of(it) ? f->unknown + 1 : 1;
-    f->unknown_wish = wish_of(it);
+    f->unknown = f->unknown > 0 && f->unknown_wish == azure_first_wish(it) ? f->unknown + 1 : 1;
+    f->unknown_wish = azure_first_wish(it);
     return f->unknown >= UNKNOWN_TRIES;
 }
 
 static void remember(struct azure_sync *y, const struct azure_item *it, struct azure_first *f,
                      const struct err *err)
 {
-    unsigned tries = f->wish == wish_of(it) ? f->tries : 0;
+    unsigned tries = f->wish == azure_first_wish(it) ? f->tries : 0;
     int64_t wait_ms = FIRST_MS << (tries < DOUBLINGS_MAX ? tries : DOUBLINGS_MAX);
     /* Waiting mends nothing that Azure calls invalid; a reason that is not known may pass. */
     wait_ms = wait_ms < LONGEST_MS && err->code != ERR_INVALID ? wait_ms : LONGEST_MS;
-    f->wish = wish_of(it);
+    f->wish = azure_first_wish(it);
     f->tries = tries + 1;
     f->until_ms = clock_now_ms(y->s->clock) + wait_ms;
     f->until_us = clock_wall_us(y->s->clock) + wait_ms * 1000;

@@ -31,6 +31,8 @@ struct azure_first {
 /* As map_new() has it. */
 void azure_first_free(void *first);
 
+/* A digest of what the Service asks for, not 0: a refusal is remembered for it. */
+uint64_t azure_first_wish(const struct azure_item *it);
 /* At the beginning, for an ENSURE: a Service that has an address is no new one (any more).  The
  * code of the last refusal if it is too early to try this wish again; else ERR_OK. */
 int azure_first_check(struct azure_sync *y, const struct azure_item *it,

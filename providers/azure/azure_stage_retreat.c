@@ -9,6 +9,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_additional_rules.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_standing.h"
 #include "providers/azure/azure_told.h"
 #include "providers/azure/model/azure_doc.h"
@@ -127,37 +128,18 @@ static void gather_changes(struct retreat *r)
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* All that the rules of the Service are made of. */
-static const char *wish_text(struct azure_sync *y, const struct azure_item *it)
-{
-    struct arena *a = y->s->a;
-    const struct azure_access *x = azure_access_read(a, it->service);
-    struct azure_prefixes ranges = azure_access_prefixes(a, x);
-    struct str_set tags = str_set_make(a, x->tags.items, x->tags.n);
-    struct azure_texts ips = azure_admitted(y, it);
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_appendf(&b, "%d %d %d %s; %s;", x->allow_internet, x->deny_all,
-                it->service->disable_floating_ip, str_join(a, ips.items, ips.n, " "),
-                str_join(a, tags.items, tags.n, " "));
-    for (size_t i = 0; i < ranges.n; i++) {
-        str_appendf(&b, " %s", azure_prefix_text(a, &ranges.items[i]));
-    }
-    for (int p = 0; p < AZURE_PROTOCOLS; p++) {
-        struct str_set ports = azure_access_ports(a, x, (enum azure_protocol)p);
-        str_appendf(&b, "; %s", str_join(a, ports.items, ports.n, " "));
-    }
-    return arena_strdup(a, str_buf_text(&b));
-}
-
 /* The same wish has been shut again after a refusal: it stays let in now, or each retry would open
  * and shut the group. */
 static bool is_tried_again(struct azure_sync *y, const struct azure_item *it)
 {
-    const char *now = wish_text(y, it);
-    if (str_eq(map_get(y->p->retreated, it->item->key), now)) {
+    const uint64_t wish = azure_first_wish(it);
+    const uint64_t *was = map_get(y->p->retreated, it->item->key);
+    if (was != NULL && *was == wish) {
         return true;
     }
-    map_set(y->p->retreated, it->item->key, xstrdup(now));
+    uint64_t *kept = xcalloc(1, sizeof(*kept));
+    *kept = wish;
+    map_set(y->p->retreated, it->item->key, kept);
     return false;
 }
 

@@ -41,8 +41,8 @@ struct azure_provider {
     /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet →
      * where they were let in for it, blank separated */
     struct map *redirected;
-    /* "ns/name" of Services that were shut again after a refusal (azure_retreat.h) → what their
-     * rules are made of, as text */
+    /* "ns/name" of Services that were shut again after a refusal (azure_retreat.h) → uint64_t: the
+     * digest of what they asked for */
     struct map *retreated;
     /* "ns/name" → struct azure_first (azure_first.h): Services that have never been served */
     struct map *firsts;
