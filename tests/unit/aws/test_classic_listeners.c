@@ -6,36 +6,6 @@
 
 #include <string.h>
 
-static const char *waves(struct service_kit *s)
-{
-    return kit_waves(s->k);
-}
-
-static const char *params(struct service_kit *s, const char *action, size_t nth, const char *but)
-{
-    return kit_params(s->k, kit_op(s->k, action, nth), but);
-}
-
-/* A balancer that is there, with whatever the kit's lines say. */
-static struct service_kit *standing(const char *ports, const char *lines)
-{
-    struct service_kit *s = service_kit_new();
-    s->k->ports = ports;
-    s->k->lines = lines;
-    service_settle(s, true);
-    return s;
-}
-
-/* Plans an edit, carries it out, and shows what it was. */
-static const char *edited(struct service_kit *s)
-{
-    s->k->repairs = true;
-    service_plan(s, true);
-    const char *was = waves(s);
-    service_settle(s, true);
-    return was;
-}
-
 static struct aws_classic *balancer(struct service_kit *s)
 {
     assert_int_equal(s->k->world.n_classics, 1);
@@ -47,11 +17,12 @@ static struct aws_classic *balancer(struct service_kit *s)
 static void listeners__changed_port__are_made_anew_back_to_back(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080 81:30081", "");
+    struct service_kit *s = service_standing("80:30080 81:30081", "");
     s->k->ports = "80:31080 81:30081";
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck");
+    assert_string_equal(service_waves(s),
+                        "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                        "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck");
     const struct lb_op *create = kit_op(s->k, "CreateLoadBalancerListeners", 1);
     assert_int_equal(create->finally, LB_FINALLY_IN_PLACE);
     assert_int_equal(create->only_if_op, 1);
@@ -65,8 +36,9 @@ static void listeners__changed_port__are_made_anew_back_to_back(void **state)
 static void listeners__made_anew__undo_makes_the_former_ones(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("443:30443 81:30081", "ssl-cert=arn:one\nssl-ports=443\n"
-                                                           "ssl-negotiation-policy=P");
+    struct service_kit *s =
+        service_standing("443:30443 81:30081", "ssl-cert=arn:one\nssl-ports=443\n"
+                                               "ssl-negotiation-policy=P");
     s->k->ports = "443:31443 81:30081";
     service_plan(s, true);
     const struct lb_undo *u = kit_op(s->k, "DeleteLoadBalancerListeners", 0)->undo;
@@ -91,9 +63,9 @@ static void listeners__made_anew__undo_makes_the_former_ones(void **state)
 static void listeners__certificate__is_a_change(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("443:30443", "ssl-cert=arn:one");
+    struct service_kit *s = service_standing("443:30443", "ssl-cert=arn:one");
     s->k->lines = "ssl-cert=arn:two";
-    assert_string_equal(edited(s), "1 SetLoadBalancerListenerSSLCertificate");
+    assert_string_equal(service_edited(s), "1 SetLoadBalancerListenerSSLCertificate");
     assert_string_equal(balancer(s)->listeners[0].certificate, "arn:two");
     service_kit_free(s);
 }
@@ -103,18 +75,19 @@ static void listeners__certificate__is_a_change(void **state)
 static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("443:30443", "");
+    struct service_kit *s = service_standing("443:30443", "");
     s->k->lines = "ssl-cert=arn:two";
     s->k->repairs = true;
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "3 CreateLoadBalancerListeners");
-    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+    assert_string_equal(service_waves(s),
+                        "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                        "3 CreateLoadBalancerListeners");
+    assert_string_equal(service_params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
                         "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=65535 "
                         "Listeners.member.1.InstanceProtocol=tcp "
                         "Listeners.member.1.InstancePort=30443 "
                         "Listeners.member.1.SSLCertificateId=arn:two");
-    assert_string_equal(params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
                         "LoadBalancerPorts.member.1=443 LoadBalancerPorts.member.2=65535");
     service_settle(s, true);
     assert_int_equal(balancer(s)->n_listeners, 1);
@@ -125,11 +98,11 @@ static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **st
 static void listeners__with_and_without_certificate__come_in_requests_of_their_own(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     s->k->ports = "80:30080 443:30443 81:30081 444:30444";
     s->k->lines = "ssl-cert=arn:missing\nssl-ports=443,444";
     service_plan(s, true);
-    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
                         "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=443 "
                         "Listeners.member.1.InstanceProtocol=tcp "
                         "Listeners.member.1.InstancePort=30443 "
@@ -138,7 +111,7 @@ static void listeners__with_and_without_certificate__come_in_requests_of_their_o
                         "Listeners.member.2.InstanceProtocol=tcp "
                         "Listeners.member.2.InstancePort=30444 "
                         "Listeners.member.2.SSLCertificateId=arn:missing");
-    assert_string_equal(params(s, "CreateLoadBalancerListeners", 1, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "CreateLoadBalancerListeners", 1, "LoadBalancerName"),
                         "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=81 "
                         "Listeners.member.1.InstanceProtocol=tcp "
                         "Listeners.member.1.InstancePort=30081");
@@ -150,14 +123,15 @@ static void listeners__with_and_without_certificate__come_in_requests_of_their_o
 static void listeners__a_further_port_beside_a_replaced_one__does_not_hang_on_it(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("443:30443", "");
+    struct service_kit *s = service_standing("443:30443", "");
     s->k->ports = "443:30443 81:30081";
     s->k->lines = "ssl-cert=arn:missing\nssl-ports=443";
     s->k->repairs = true;
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "1 AuthorizeSecurityGroupIngress; "
-                                  "3 CreateLoadBalancerListeners; 1 CreateLoadBalancerListeners");
+    assert_string_equal(service_waves(s),
+                        "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                        "1 AuthorizeSecurityGroupIngress; "
+                        "3 CreateLoadBalancerListeners; 1 CreateLoadBalancerListeners");
     service_settle(s, true);
     service_kit_free(s);
 }
@@ -166,7 +140,7 @@ static void listeners__a_further_port_beside_a_replaced_one__does_not_hang_on_it
 static void listeners__tried_one_is_still_there__no_further_one_is_tried(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("443:30443", "");
+    struct service_kit *s = service_standing("443:30443", "");
     struct aws_classic *seen = balancer(s);
     struct aws_classic_listener *both = ARENA_ARRAY(s->k->a, struct aws_classic_listener, 2);
     both[0] = both[1] = seen->listeners[0];
@@ -178,11 +152,12 @@ static void listeners__tried_one_is_still_there__no_further_one_is_tried(void **
     s->k->lines = "ssl-cert=arn:two";
     s->k->repairs = true;
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 DeleteLoadBalancerListeners; 2 CreateLoadBalancerListeners; "
-                                  "3 DeleteLoadBalancerListeners");
+    assert_string_equal(service_waves(s),
+                        "1 DeleteLoadBalancerListeners; 2 CreateLoadBalancerListeners; "
+                        "3 DeleteLoadBalancerListeners");
     s->k->lines = "ssl-cert=arn:three";
     service_plan(s, true);
-    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
                         "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=65534 "
                         "Listeners.member.1.InstanceProtocol=tcp "
                         "Listeners.member.1.InstancePort=30443 "
@@ -193,13 +168,14 @@ static void listeners__tried_one_is_still_there__no_further_one_is_tried(void **
 static void listeners__other_ports__come_before_old_ones_go(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080 81:30081", "");
+    struct service_kit *s = service_standing("80:30080 81:30081", "");
     s->k->ports = "80:30080 82:30082";
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 AuthorizeSecurityGroupIngress, CreateLoadBalancerListeners; "
-                                  "2 DeleteLoadBalancerListeners; "
-                                  "3 RevokeSecurityGroupIngress");
-    assert_string_equal(params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
+    assert_string_equal(service_waves(s),
+                        "1 AuthorizeSecurityGroupIngress, CreateLoadBalancerListeners; "
+                        "2 DeleteLoadBalancerListeners; "
+                        "3 RevokeSecurityGroupIngress");
+    assert_string_equal(service_params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
                         "LoadBalancerPorts.member.1=81");
     assert_int_equal(kit_op(s->k, "CreateLoadBalancerListeners", 0)->finally, LB_FINALLY_NO);
     assert_string_equal(service_effects(s), "The DNS name stays.");
