@@ -47,7 +47,7 @@ struct lb_item {
     struct lb_kinds *full;
     /* not 0: waits while the driver finds out by halves who spoils a shared operation */
     unsigned group;
-    /* failed, and is in the stage `retreat`; after that, what it takes back is taken back */
+    /* failed, and takes part in the retreat in progress (struct lb_retreat) */
     bool retreats;
     void *data; /* the provider's, arena-owned */
     /* of findings.h, in s->life */
@@ -101,6 +101,19 @@ struct lb_stage {
      * plan changes something; the last addresses follow with `serves` or `status`.  May be NULL. */
     bool (*leaves)(struct lb_sync *s, struct lb_item *item);
 };
+/* Takes back, after all stages, what they have added for the sake of items that failed.  Those
+ * items alone take part, without their error, which they get back at the end. */
+struct lb_retreat {
+    const struct lb_stage *stages;
+    size_t n_stages;
+    /* Has something been added for this item, which has failed, that goes now?  Asked once in a
+     * sync; may change the provider's own state of the item, and its message. */
+    bool (*needed)(struct lb_sync *s, struct lb_item *item);
+    /* Told of each item that took part, with its error again: all was taken back, or (`done` false)
+     * the error says why not.  May add to the message.  May be NULL. */
+    void (*ended)(struct lb_sync *s, struct lb_item *item, bool done);
+};
+
 struct lb_flow {
     const char *name;
     /* Reads what must be known before planning; may settle items
@@ -108,12 +121,9 @@ struct lb_flow {
     int (*facts)(struct lb_sync *s, struct err *err);
     const struct lb_stage *stages;
     size_t n_stages;
-    /* After all stages, for items that failed: takes back what was added for their sake alone.
-     * Items with lb_item.retreats take part, no others; NULL: nothing is ever taken back. */
-    const struct lb_stage *retreat;
-    /* Has something been added for this item, which has failed, that goes now?  Not NULL where
-     * `retreat` is not. */
-    bool (*retreats)(const struct lb_sync *s, const struct lb_item *item);
+    /* After all stages, one after the other; none: nothing is ever taken back. */
+    const struct lb_retreat *retreats;
+    size_t n_retreats;
     /* Allocations of observe and plan in s->a are freed when the next turn or stage begins, those
      * of an operation after its wrote(); allocate longer-lived data in s->life.  For flows of big
      * batches, which would pile up a dozen plans. */

@@ -78,7 +78,7 @@ struct lb_exec_config drive_exec_config(struct drive *d);
 bool drive_ask_first(struct drive *d);
 /* Books what the plan took away, and what it replaced, by the outcomes of its operations. */
 void drive_debts_book(struct drive *d, const unsigned *outcomes);
-/* Takes back what was added for the sake of items that have failed (lb_flow.retreat). */
+/* Takes back what was added for the sake of items that have failed (lb_flow.retreats). */
 void drive_retreat(struct drive *d);
 /* Puts back what is owed to items that have failed; their errors say what came of it. */
 void drive_put_back(struct drive *d);

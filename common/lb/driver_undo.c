@@ -109,8 +109,8 @@ static void add_op(struct lb_plan *p, const struct drive_debt *debt, const struc
 {
     struct lb_op op =
         LB_OP(.verb = u->verb, .kind = u->kind, .name = u->name, .why = WHY, .note = "as it was",
-              .owners = debt->owners, .type = u->type, .arg = u->arg, .calls = u->calls,
-              .tolerate = u->verb == LB_CREATE ? LB_TOLERATE_EXISTS : 0);
+              .restores = true, .owners = debt->owners, .type = u->type, .arg = u->arg,
+              .calls = u->calls, .tolerate = u->verb == LB_CREATE ? LB_TOLERATE_EXISTS : 0);
     (void)lb_plan_add(p, NULL, &op);
 }
 

@@ -231,7 +231,18 @@ const struct lb_undo lb_controller_puts_back = {.verb = LB_CREATE};
 
 bool lb_op_takes_down(const struct lb_op *op)
 {
-    return op->undo != NULL && op->undo->verb == LB_CREATE;
+    return op->undo != NULL && (op->undo->verb == LB_CREATE || op->undo->takes_down);
+}
+
+bool lb_ops_share_owner(const struct lb_op *x, const struct lb_op *y)
+{
+    const char *key;
+    STR_SET_EACH (key, &x->owners) {
+        if (str_set_has(&y->owners, key)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u)

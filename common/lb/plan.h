@@ -118,6 +118,8 @@ struct lb_undo {
     const struct lb_op_type *type;
     const void *arg; /* the provider's */
     unsigned calls;  /* requests expected */
+    /* LB_CHANGE: the operation takes something that works out of a resource that stays */
+    bool takes_down;
     /* what follows it when it is carried out (its until_… are not read), or NULL */
     const struct lb_undo *then;
 };
@@ -153,6 +155,7 @@ struct lb_op {
     /* waits for all that stand before it in the plan, and is waited for by all behind it */
     bool critical;
     bool serves_without; /* TT_OP_SERVES_WITHOUT */
+    bool restores;       /* TT_OP_RESTORES (the driver's) */
     bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
     /* takes away what no client uses any more, as a deletion does, although its verb is another:
      * it may be a tail (below) */
@@ -277,6 +280,8 @@ bool lb_plan_waits_for(const struct lb_plan *p, int op, int on);
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
 /* Does the operation take down something that works, for a replacement? */
 bool lb_op_takes_down(const struct lb_op *op);
+/* Is some Service an owner of both? */
+bool lb_ops_share_owner(const struct lb_op *x, const struct lb_op *y);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs, only_if and after point backwards, owners exist, a parallel operation does

@@ -20,6 +20,8 @@
 
 #include <string.h>
 
+#include "common/lb/plan_shares.h"
+
 #define KIND_MAX     24
 #define NAME_MAX_COL 44
 #define PATH_MAX_COL 36
@@ -30,6 +32,7 @@ struct printer {
     struct str_buf *b;
     const struct tt_plan *plan;
     const struct plan_print *how;
+    struct plan_shares *shares;
 };
 
 /* Column widths of one Service's operations. */
@@ -104,34 +107,15 @@ static bool is_printed_with(const struct tt_operation *op, const struct tt_plan_
     return op->n_owners > 0 && strcmp(op->owners[0], s->key) == 0;
 }
 
-static bool is_owner(const struct tt_operation *op, const char *key)
+static bool is_quiet(const struct printer *p, const struct tt_plan_service *s)
 {
-    for (uint32_t i = 0; i < op->n_owners; i++) {
-        if (strcmp(op->owners[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return (s->code == TT_OK || s->code == TT_IMPLEMENTED_ELSEWHERE) &&
+           !plan_share_changes(p->shares, s->key);
 }
 
-static bool has_changes(const struct tt_plan *plan, const struct tt_plan_service *s)
+static bool is_up_to_date(const struct printer *p, const struct tt_plan_service *s)
 {
-    for (uint32_t i = 0; i < plan->n_operations; i++) {
-        if (plan->operations[i]->verb != TT_OP_KEEP && is_owner(plan->operations[i], s->key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_quiet(const struct tt_plan *plan, const struct tt_plan_service *s)
-{
-    return (s->code == TT_OK || s->code == TT_IMPLEMENTED_ELSEWHERE) && !has_changes(plan, s);
-}
-
-static bool is_up_to_date(const struct tt_plan *plan, const struct tt_plan_service *s)
-{
-    return s->code == TT_OK && s->n_left == 0 && !has_changes(plan, s);
+    return s->code == TT_OK && s->n_left == 0 && !plan_share_changes(p->shares, s->key);
 }
 
 static bool is_shown(const struct printer *p, const struct tt_operation *op,
@@ -198,8 +182,9 @@ static struct columns columns_measure(const struct printer *p, const struct tt_p
 {
     struct columns c = {0};
     size_t longest_tail = 0;
-    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
-        const struct tt_operation *op = p->plan->operations[i];
+    const struct plan_share own = plan_share_of(p->shares, s->key);
+    for (uint32_t i = 0; i < own.n; i++) {
+        const struct tt_operation *op = own.operations[i];
         if (!is_shown(p, op, s)) {
             continue;
         }
@@ -412,9 +397,10 @@ static void print_elsewhere(struct printer *p, const struct tt_plan_service *s, 
     const char *with[WITH_SHOWN];
     uint32_t n_with = 0;
     bool more = false;
-    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
-        const struct tt_operation *op = p->plan->operations[i];
-        bool known = op->verb == TT_OP_KEEP || !is_owner(op, s->key) || is_printed_with(op, s);
+    const struct plan_share own = plan_share_of(p->shares, s->key);
+    for (uint32_t i = 0; i < own.n; i++) {
+        const struct tt_operation *op = own.operations[i];
+        bool known = op->verb == TT_OP_KEEP || is_printed_with(op, s);
         for (uint32_t k = 0; !known && k < n_with; k++) {
             known = strcmp(with[k], op->owners[0]) == 0;
         }
@@ -441,10 +427,11 @@ static void print_operations(struct printer *p, const struct tt_plan_service *s)
     uint32_t kept = 0;
     uint32_t elsewhere = 0;
     bool any = false;
-    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
-        const struct tt_operation *op = p->plan->operations[i];
+    const struct plan_share own = plan_share_of(p->shares, s->key);
+    for (uint32_t i = 0; i < own.n; i++) {
+        const struct tt_operation *op = own.operations[i];
         kept += op->verb == TT_OP_KEEP && is_printed_with(op, s);
-        elsewhere += op->verb != TT_OP_KEEP && is_owner(op, s->key) && !is_printed_with(op, s);
+        elsewhere += op->verb != TT_OP_KEEP && !is_printed_with(op, s);
         if (is_shown(p, op, s)) {
             str_append(p->b, any ? "" : "\n");
             any = true;
@@ -545,14 +532,14 @@ static void print_quiet_ones(struct printer *p)
     uint64_t checked = 0;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
         const struct tt_plan_service *s = p->plan->services[i];
-        bool quiet = is_up_to_date(p->plan, s) && !has_findings(s);
+        bool quiet = is_up_to_date(p, s) && !has_findings(s);
         n += quiet;
         checked += quiet ? s->checked : 0;
     }
     bool in_short = n > QUIET_SHOWN && !p->how->verbose;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
         const struct tt_plan_service *s = p->plan->services[i];
-        if (is_quiet(p->plan, s) && (!in_short || !is_up_to_date(p->plan, s) || has_findings(s))) {
+        if (is_quiet(p, s) && (!in_short || !is_up_to_date(p, s) || has_findings(s))) {
             print_quiet(p, s);
         }
     }
@@ -606,11 +593,13 @@ void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct printer p = {.b = b, .plan = plan_clean(a, plan), .how = how};
     plan = p.plan;
+    p.shares = plan_shares_new(a, plan);
     for (uint32_t i = 0; i < plan->n_services; i++) {
-        if (!is_quiet(plan, plan->services[i])) {
+        if (!is_quiet(&p, plan->services[i])) {
             print_service(&p, plan->services[i]);
         }
     }
     print_quiet_ones(&p);
     print_last_line(&p);
+    plan_shares_done(p.shares);
 }

@@ -83,6 +83,17 @@ static const char *note_text(struct arena *a, const struct lb_op *op)
     return str_is_empty(op->note) ? PUT_BACK : arena_printf(a, "%s; " PUT_BACK, op->note);
 }
 
+/* Does it take down what works, or change it because a later operation of the plan does?  Either
+ * interrupts, and is undone when the replacement is refused. */
+static bool is_put_back(const struct lb_plan *p, const struct lb_op *op)
+{
+    bool some = lb_op_takes_down(op);
+    for (size_t i = 0; op->undo != NULL && !some && i < p->n_ops; i++) {
+        some = lb_op_takes_down(&p->ops[i]) && lb_ops_share_owner(op, &p->ops[i]);
+    }
+    return some;
+}
+
 static const struct tt_operation *operation_view(const struct lb_plan *p, size_t i)
 {
     struct arena *a = p->a;
@@ -96,8 +107,9 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
         .wave = (uint32_t)op->wave,
         .flags = (op->critical ? TT_OP_CRITICAL : 0) | (op->shared ? TT_OP_SHARED : 0) |
                  (finally ? TT_OP_FINALLY : 0) | (op->gives_back ? TT_OP_GIVES_BACK : 0) |
-                 (lb_op_takes_down(op) ? TT_OP_PUT_BACK : 0) |
+                 (is_put_back(p, op) ? TT_OP_PUT_BACK : 0) |
                  (op->serves_without ? TT_OP_SERVES_WITHOUT : 0) |
+                 (op->restores ? TT_OP_RESTORES : 0) |
                  (op->type != NULL && op->type->again ? TT_OP_AGAIN : 0),
         .kind = op->kind,
         .name = op->name,

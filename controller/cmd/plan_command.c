@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/lb/plan_print.h"
+#include "common/lb/plan_shares.h"
 #include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/cmd_namespaces.h"
@@ -234,12 +235,21 @@ static void leave_out_refused(struct asking *x, struct cmd_batch *b)
     b->n = n;
 }
 
-/* The Service at `first` and, where it is synced in a batch, all later ones of that. */
+/* The most Services that the controller would sync in one batch. */
+static size_t batch_max(const struct cmd_session *s)
+{
+    uint32_t most = s->plugin->desc.batch_max;
+
+    return most == 0 ? TT_LIST_MAX : most;
+}
+
+/* The Service at `first` and, where it is synced in a batch, as many later ones as that takes. */
 static struct cmd_batch batch_of(struct asking *x, size_t first)
 {
     struct cmd_session *s = x->s;
     const char *key = x->batch_keys[first];
-    size_t most = key[0] == '\0' ? 1 : s->n_wanted - first;
+    size_t left = s->n_wanted - first;
+    size_t most = key[0] == '\0' ? 1 : left < batch_max(s) ? left : batch_max(s);
     const char **services = ARENA_ARRAY(s->a, const char *, most);
     struct cmd_batch b = {.key = key, .services = services};
     for (size_t i = first; b.n < most && i < s->n_wanted; i++) {
@@ -295,18 +305,6 @@ static void ask_all(struct asking *x)
     cmd_wait_end(s->wait);
 }
 
-static bool is_changed(const struct tt_plan *plan, const char *key)
-{
-    bool some = false;
-    for (uint32_t i = 0; i < plan->n_operations; i++) {
-        const struct tt_operation *op = plan->operations[i];
-        for (uint32_t k = 0; k < op->n_owners; k++) {
-            some = some || (op->verb != TT_OP_KEEP && str_eq(op->owners[k], key));
-        }
-    }
-    return some;
-}
-
 /* A Service with a class of another controller that has nothing here: a sync would not even ask the
  * provider, and what the provider says of it is beside the point. */
 static const struct tt_plan *with_foreign_named(struct cmd_session *s, const struct tt_plan *in)
@@ -315,11 +313,12 @@ static const struct tt_plan *with_foreign_named(struct cmd_session *s, const str
     const struct tt_plan_service **services =
         ARENA_ARRAY(s->a, const struct tt_plan_service *, in->n_services + 1);
     struct tt_plan *out = arena_memdup(s->a, in, sizeof *in);
+    struct plan_shares *shares = plan_shares_new(s->a, in);
     for (uint32_t i = 0; i < in->n_services; i++) {
         const struct tt_service *svc = cmd_session_service(s, in->services[i]->key);
         services[i] = in->services[i];
         if (svc != NULL && svc->deleted_us == 0 && scope_is_foreign(&scope, svc) &&
-            !is_changed(in, services[i]->key)) {
+            !plan_share_changes(shares, services[i]->key)) {
             struct tt_plan_service *named = arena_memdup(s->a, services[i], sizeof *named);
             named->code = TT_IMPLEMENTED_ELSEWHERE;
             named->message = arena_printf(s->a, "its loadBalancerClass %s is another controller's",
@@ -327,6 +326,7 @@ static const struct tt_plan *with_foreign_named(struct cmd_session *s, const str
             services[i] = named;
         }
     }
+    plan_shares_done(shares);
     out->services = services;
     return out;
 }

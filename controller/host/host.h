@@ -91,7 +91,10 @@ struct tt_result {
     bool mark_alone;  /* it goes also when all finalizers are there */
     bool marked;      /* it was sent in this call */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
-    bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
+    bool may_lack;    /* something that works was taken down, as far as the answers tell */
+    bool took_down;   /* something that worked was, or was changed (TT_OP_PUT_BACK) */
+    bool is_back;     /* and was restored (TT_OP_RESTORES), */
+    bool not_back;    /* or could not be */
     bool gave_way;    /* the same by a plan that only takes: no operation of it puts it back */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */

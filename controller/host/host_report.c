@@ -389,7 +389,10 @@ static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *c
         struct tt_result *r = host_call_find(c, op->owners[i]);
         if (r != NULL) {
             r->operations_done += code == TT_OK;
+            r->may_lack = r->may_lack || (op->flags & TT_OP_PUT_BACK) != 0;
             r->took_down = r->took_down || (code == TT_OK && (op->flags & TT_OP_PUT_BACK) != 0);
+            r->is_back = r->is_back || (code == TT_OK && (op->flags & TT_OP_RESTORES) != 0);
+            r->not_back = r->not_back || (code != TT_OK && (op->flags & TT_OP_RESTORES) != 0);
             r->gave_way = r->gave_way || (r->took_down && r->only_takes);
             r->failed_spared += code != TT_OK && spared;
             r->failed_others += code != TT_OK && !spared;

@@ -11,85 +11,18 @@
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 #include "common/data/json.h"
+#include "common/lb/service_digest.h"
 
 #define DIGEST_DIGITS 16
-#define OWN_PREFIX    "trimtab.io/"
 
 /* ---- the digest ------------------------------------------------------------------------------ */
 
-static uint64_t mix_text(uint64_t h, const char *text)
-{
-    return text == NULL ? hash_bytes(h, "\1", 1) : hash_bytes(h, text, strlen(text) + 1);
-}
-
-static uint64_t mix_number(uint64_t h, int64_t n)
-{
-    return hash_bytes(h, &n, sizeof(n));
-}
-
-static uint64_t mix_texts(uint64_t h, const char *const *texts, uint32_t n)
-{
-    h = mix_number(h, n);
-    for (uint32_t i = 0; i < n; i++) {
-        h = mix_text(h, texts[i]);
-    }
-    return h;
-}
-
-static bool is_written_by_us(const struct tt_provider *desc, const char *key)
-{
-    if (str_has_prefix(key, OWN_PREFIX)) {
-        return true;
-    }
-    for (uint32_t i = 0; i < desc->n_own_annotations; i++) {
-        const char *own = desc->own_annotations[i];
-        size_t n = strlen(own);
-        bool begins = n > 0 && own[n - 1] == '*';
-        if (begins ? strncmp(key, own, n - 1) == 0 : strcmp(key, own) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t mix_annotations(uint64_t h, const struct tt_service *s,
-                                const struct tt_provider *desc)
-{
-    for (uint32_t i = 0; i < s->n_annotations; i++) {
-        if (!is_written_by_us(desc, s->annotations[i].key)) {
-            h = mix_text(mix_text(h, s->annotations[i].key), s->annotations[i].value);
-        }
-    }
-    return h;
-}
-
-static uint64_t mix_ports(uint64_t h, const struct tt_service *s)
-{
-    h = mix_number(h, s->n_ports);
-    for (uint32_t i = 0; i < s->n_ports; i++) {
-        const struct tt_port *p = &s->ports[i];
-        h = mix_text(mix_text(mix_text(h, p->name), p->protocol), p->app_protocol);
-        h = mix_number(mix_number(h, p->port), p->node_port);
-    }
-    return h;
-}
-
 uint64_t quarantine_digest(const struct tt_service *s, const struct tt_provider *desc, bool deletes)
 {
-    uint64_t h = mix_number(2, deletes);
+    int64_t verb = deletes;
 
-    h = mix_number(mix_text(h, s->uid), s->deleted_us != 0);
-    h = mix_annotations(h, s, desc);
-    h = mix_text(mix_text(mix_text(h, s->type), s->lb_class), s->lb_ip);
-    h = mix_ports(h, s);
-    h = mix_number(mix_text(h, s->session_affinity), s->affinity_timeout_s);
-    h = mix_number(h, s->health_check_node_port);
-    h = mix_texts(h, s->source_ranges, s->n_source_ranges);
-    h = mix_texts(h, s->external_ips, s->n_external_ips);
-    h = mix_text(mix_text(h, s->external_traffic_policy), s->internal_traffic_policy);
-    h = mix_texts(h, s->ip_families, s->n_ip_families);
-    h = mix_text(mix_text(h, s->ip_family_policy), s->traffic_distribution);
-    return h == 0 ? 1 : h;
+    return svc_digest(hash_bytes(2, &verb, sizeof(verb)), s, desc->own_annotations,
+                      desc->n_own_annotations);
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */

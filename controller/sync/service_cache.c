@@ -64,7 +64,7 @@ static void tidy_rare(struct known *e)
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
         r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
-        r->refusal == NULL && r->own_nodes == 0) {
+        r->refusal == NULL && r->futile.words == 0 && r->own_nodes == 0) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -129,6 +129,7 @@ static struct service_known copy_of(const struct known *e)
         .half = e->half,
         .refused = e->refused,
         .replacing = e->replacing,
+        .whole = e->whole,
         .behind = e->behind,
         .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
         .wait_told = e->wait_told,
@@ -199,6 +200,7 @@ static struct kube_held forget_object(struct known *e)
         r->n_findings = 0;
         r->nobody = 0;
         r->own_nodes = 0;
+        r->futile = (struct service_futile){0};
         free(STEAL(r->refusal));
     }
     return accepted;
@@ -239,6 +241,16 @@ void service_cache_note_replacing(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+void service_cache_set_whole(struct service_cache *c, const char *key, bool whole)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        e->whole = whole;
+    }
+    mutex_unlock(&c->lock);
+}
+
 static void set_refusal(struct known *e, const char *text)
 {
     if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
@@ -268,6 +280,35 @@ const char *service_cache_refusal(struct service_cache *c, struct arena *a, cons
     return text;
 }
 
+static void set_futile(struct known *e, const struct service_futile *f)
+{
+    if (f->words != 0 || (e->rare != NULL && e->rare->futile.words != 0)) {
+        rare_of(e)->futile = *f;
+        tidy_rare(e);
+    }
+}
+
+void service_cache_set_futile(struct service_cache *c, const char *key,
+                              const struct service_futile *f)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_futile(e, f);
+    }
+    mutex_unlock(&c->lock);
+}
+
+struct service_futile service_cache_futile(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    struct service_futile f =
+        e == NULL || e->rare == NULL ? (struct service_futile){0} : e->rare->futile;
+    mutex_unlock(&c->lock);
+    return f;
+}
+
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
 {
     mutex_lock(&c->lock);
@@ -290,8 +331,10 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->half = !good && (e->half || end->touched);
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
+        e->whole = !good && e->whole;
         if (good) {
             set_refusal(e, NULL);
+            set_futile(e, &(struct service_futile){0});
         }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {
@@ -447,14 +490,25 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
     mutex_unlock(&c->lock);
 }
 
-void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint,
+                                 bool own)
 {
     mutex_lock(&c->lock);
     struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         e->addresses = fingerprint;
+        e->gave_addresses = own;
     }
     mutex_unlock(&c->lock);
+}
+
+bool service_cache_gave_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    bool gave = e != NULL && e->gave_addresses && e->addresses == fingerprint;
+    mutex_unlock(&c->lock);
+    return gave;
 }
 
 bool service_cache_has_other_addresses(struct service_cache *c, const char *key,

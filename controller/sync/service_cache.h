@@ -39,6 +39,8 @@ struct service_known {
     bool refused;
     /* what it asked for before was kept on it since its last ensure that ended well */
     bool replacing;
+    /* nothing of that lacks: it was led back to it, or nothing was taken down */
+    bool whole;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* an event has said that this takes long */
@@ -76,8 +78,12 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
  * all nodes alone: where `own` differs, `own_nodes` may still be the same. */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
-/* The addresses that its status is about to be given. */
-void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* The addresses that its status is about to be given; `own`: by this process, and not by another
+ * one that publishes what the provider says (TT_OWN_STATUS). */
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint,
+                                 bool own);
+/* Did this process give its status exactly these addresses, and none since? */
+bool service_cache_gave_addresses(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* Did its status get other addresses than these?  False: the same, or none yet. */
 bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
                                        uint64_t fingerprint);
@@ -91,11 +97,23 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end);
 /* Its former wishes are kept on it, until an ensure ends well. */
 void service_cache_note_replacing(struct service_cache *c, const char *key);
+/* Whether all of what its former wishes ask for stands, as far as this process knows. */
+void service_cache_set_whole(struct service_cache *c, const char *key, bool whole);
 /* A replacement of it was refused: the text that says so (former_rules.h), kept until an ensure
  * ends well.  An entry that is not there keeps nothing. */
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);
 /* That text, in the arena; NULL: there is none. */
 const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key);
+/* Leading back to what it asked for before was refused in the same words as the ensure before it
+ * (sync_former.c); kept until an ensure ends well.  An entry that is not there keeps nothing. */
+struct service_futile {
+    uint64_t words;   /* digest of the wish and the words; 0: there was none */
+    int64_t until_ms; /* by the clock: then it is tried all the same */
+    unsigned tries;   /* how often in a row */
+};
+void service_cache_set_futile(struct service_cache *c, const char *key,
+                              const struct service_futile *f);
+struct service_futile service_cache_futile(struct service_cache *c, const char *key);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the

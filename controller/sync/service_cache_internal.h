@@ -21,7 +21,8 @@ struct rare {
     uint64_t *findings; /* n_findings of them; NULL: none */
     size_t n_findings;
     uint64_t nobody;
-    char *refusal;      /* of its replacement (former_rules.h) */
+    char *refusal; /* of its replacement (former_rules.h) */
+    struct service_futile futile;
     uint64_t own_nodes; /* 0: not known */
 };
 
@@ -41,12 +42,14 @@ struct known {
     bool half : 1;
     bool refused : 1;
     bool replacing : 1;
+    bool whole : 1;
     bool behind : 1;
     bool wait_told : 1;
     bool has_nodes : 1;
     bool by_own : 1;
     bool has_endpoints : 1;
     bool has_findings : 1;
+    bool gave_addresses : 1;
     char key[];
 };
 

@@ -206,9 +206,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         if (items[i]->result->marked) {
             sync_mark_note(items[i]);
         }
-        if (items[i]->result->former_sent) {
-            service_cache_note_replacing(s->cache, items[i]->key);
-        }
+        sync_former_note(items[i]);
     }
     host_call_end(c);
 }

@@ -6,13 +6,23 @@
  * put-back that fails, leaves the rest to the next sync: so what the Service asked for when it was
  * carried out last is kept on it (former_rules.h) from before the removal until an ensure ends
  * well.  An ensure that fails while it is there is followed by one of the Service as it was, which
- * makes what is missing and takes nothing down.  Queue and owner hear of the failure alone.
- * docs/adr/0030. */
+ * makes what is missing and takes nothing down.  When that has ended well, further tries are not
+ * followed by one until something is taken down again: each of them would undo what the try before
+ * it has prepared.  Queue and owner hear of the failure alone.
+ *
+ * The cloud may refuse both for one reason (a permission that was withdrawn).  Then each try would
+ * prepare the new settings and the former ones in turn.  So while an ensure fails in the words in
+ * which leading back failed last, it is not led back, but after a while (sync_spare.c has the
+ * pauses).  docs/adr/0030, 0075. */
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/former_rules.h"
 #include "common/lb/status_rules.h"
+#include "controller/kube/events/event_stable.h"
 #include "controller/sync/sync_internal.h"
+
+#include <string.h>
 
 /* Each further try takes down what works again, so it waits as long as for a Service that
  * must be edited. */
@@ -75,16 +85,33 @@ const char *sync_former_gone_body(const struct sync_item *item)
     return there ? condition_patch_remove(item->a, LB_REPLACING_CONDITION) : NULL;
 }
 
+void sync_former_note(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    bool told = r->operations_done + r->failed_spared + r->failed_others > 0;
+
+    if (r->former_sent) {
+        service_cache_note_replacing(item->s->cache, item->key);
+    }
+    if (r->may_lack) {
+        service_cache_set_whole(item->s->cache, item->key, false);
+    } else if (r->former_sent && told && kept(item) == NULL) {
+        service_cache_set_whole(item->s->cache, item->key, true);
+    }
+}
+
 /* The Service as it was before something was taken down for it; NULL: nothing was, as far
- * as the Service says. */
+ * as the Service says, or it is back. */
 static const struct tt_service *former_of(const struct sync_item *item)
 {
     const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
     const struct tt_condition *c = kept(item);
     const struct tt_service *was = accepted(item);
-    bool now = item->result != NULL && item->result->former_sent && item->result->gave_way;
+    const struct tt_result *r = item->result;
+    bool now = r != NULL && r->former_sent && r->gave_way;
+    bool whole = item->known.whole && (r == NULL || !r->may_lack);
 
-    if (c == NULL && !item->known.replacing && !now) {
+    if (whole || (c == NULL && !item->known.replacing && !now)) {
         return NULL;
     }
     if (was != NULL) {
@@ -111,6 +138,51 @@ static bool is_due(const struct sync_item *item)
     return failed && item->todo == SYNC_ENSURE && item->obj != NULL && item->svc->deleted_us == 0;
 }
 
+/* ---- refused in the same words --------------------------------------------------------------- */
+
+/* Two kinds of load balancers may differ in the name of what is refused. */
+static const char *words_of(const struct sync_item *item)
+{
+    const char *name = item->result != NULL ? item->result->resource_name : NULL;
+    const char *text = event_stable(item->a, item->err.message);
+
+    return str_is_empty(name) ? text : str_replace(item->a, text, name, "");
+}
+
+/* Not 0. */
+static uint64_t words_digest(const struct sync_item *item)
+{
+    const char *text = words_of(item);
+    uint64_t digest = hash_bytes(sync_wish(item), text, strlen(text));
+
+    return digest == 0 ? 1 : digest;
+}
+
+/* Leading back failed in these words, and is not due again yet. */
+static bool is_futile(const struct sync_item *item)
+{
+    struct service_futile f = service_cache_futile(item->s->cache, item->key);
+
+    return f.words != 0 && sync_refusal_stays(&item->err) &&
+           clock_now_ms(item->s->clock) < f.until_ms && f.words == words_digest(item);
+}
+
+static void note_futile(const struct sync_item *item, const struct sync_item *back)
+{
+    struct service_futile was = service_cache_futile(item->s->cache, item->key);
+    struct service_futile f = {0};
+
+    if (back->err.code == item->err.code && sync_refusal_stays(&back->err) &&
+        str_eq(words_of(item), words_of(back))) {
+        f.words = words_digest(item);
+        f.tries = was.words == f.words ? was.tries + 1 : 1;
+        f.until_ms = clock_now_ms(item->s->clock) + sync_spare_pause_us(f.tries - 1) / 1000;
+    }
+    service_cache_set_futile(item->s->cache, item->key, &f);
+}
+
+/* ---- leading back ---------------------------------------------------------------------------- */
+
 /* A cloud may have no other way back than by another address; clients have to hear of that one. */
 static void publish(struct sync_item *item, const struct sync_item *back)
 {
@@ -129,9 +201,11 @@ static void settle(struct sync_item *item, const struct sync_item *back)
     bool did = back->result != NULL && back->result->operations_done > 0;
     struct err was = item->err;
 
+    note_futile(item, back);
     item->requests += back->requests;
     item->led_back = back->err.code == ERR_OK;
     if (item->led_back) {
+        service_cache_set_whole(item->s->cache, item->key, true);
         publish(item, back);
     }
     if (back->err.code != ERR_OK) {
@@ -165,7 +239,7 @@ void sync_lead_back(struct sync_batch *b)
 
     for (size_t i = 0; i < b->n; i++) {
         const struct tt_service *former = is_due(&b->items[i]) ? former_of(&b->items[i]) : NULL;
-        if (former == NULL) {
+        if (former == NULL || is_futile(&b->items[i])) {
             continue;
         }
         of[n] = &b->items[i];

@@ -258,6 +258,8 @@ const char *sync_former_kept(const struct sync_item *item);
 bool sync_is_replaced(const struct sync_item *item);
 /* The patch that takes it off; NULL if there is none. */
 const char *sync_former_gone_body(const struct sync_item *item);
+/* Keeps in mind what a call, which is over, has done to what the Service asked for before. */
+void sync_former_note(const struct sync_item *item);
 /* Ensures once more what failed in this batch, as it was before something that worked
  * was taken down for it. */
 void sync_lead_back(struct sync_batch *b);
@@ -272,6 +274,10 @@ void sync_spare_note(struct sync_item *item);
 const char *sync_refusal_body(const struct sync_item *item);
 /* Does a refusal with this code come again when nothing is changed? */
 bool sync_refusal_stays(const struct err *err);
+/* Digest of what the Service asks for, not 0. */
+uint64_t sync_wish(const struct sync_item *item);
+/* How long the next try waits after `tries` refusals before this one. */
+int64_t sync_spare_pause_us(unsigned tries);
 
 /* --- sync_report.c ---------------------------------------------------------------------------- */
 #define SYNC_REPORTS_MAX 4

@@ -431,7 +431,7 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     add_extras(&w, item, false);
     add_report(&w, item, SYNC_REPORT_DONE, 0);
     service_cache_set_addresses(item->s->cache, item->key,
-                                addresses_fingerprint(r->ingress, r->n_ingress));
+                                addresses_fingerprint(r->ingress, r->n_ingress), !w.none);
     const char *body = status_body(item, r->ingress, r->n_ingress);
     if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -461,7 +461,7 @@ void sync_write_serving(struct sync_item *item)
     size_t n_reports = sync_report_bodies(item, SYNC_REPORT_DONE, 0, reports);
     log_info(2, "Patching status for service", LOG_S("service", item->key));
     service_cache_set_addresses(item->s->cache, item->key,
-                                addresses_fingerprint(r->ingress, r->n_ingress));
+                                addresses_fingerprint(r->ingress, r->n_ingress), true);
     add(&w, annotations_body(item, false), "failed to update annotations");
     add_report(&w, item, SYNC_REPORT_DONE, 0);
     add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));

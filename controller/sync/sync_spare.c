@@ -23,7 +23,7 @@
 
 /* ---- what is remembered ---------------------------------------------------------------------- */
 
-static uint64_t wish_of(const struct sync_item *item)
+uint64_t sync_wish(const struct sync_item *item)
 {
     return quarantine_digest(item->svc, item->s->desc, false);
 }
@@ -44,7 +44,7 @@ static bool refusal_of(const struct sync_item *item, struct former_refusal *ret)
     const char *own = service_cache_refusal(item->s->cache, item->a, item->key);
 
     return former_refusal_read(item->a, own != NULL ? own : message_of(item), ret) &&
-           ret->wish == wish_of(item);
+           ret->wish == sync_wish(item);
 }
 
 bool sync_spares(const struct sync_item *item)
@@ -89,17 +89,22 @@ static bool is_for_good(const struct sync_item *item)
            (sync_refusal_stays(&item->err) || item->err.retry_after_ms >= LOOK_AGAIN_MS);
 }
 
+int64_t sync_spare_pause_us(unsigned tries)
+{
+    int64_t wait_us = FIRST_US << (tries < DOUBLINGS_MAX ? tries : DOUBLINGS_MAX);
+
+    return wait_us < LONGEST_US ? wait_us : LONGEST_US;
+}
+
 static void note(struct sync_item *item)
 {
     struct former_refusal r;
     const char *former = sync_former_kept(item);
     unsigned tries = refusal_of(item, &r) ? r.tries : 0;
-    unsigned doublings = tries < DOUBLINGS_MAX ? tries : DOUBLINGS_MAX;
-    int64_t wait_us = FIRST_US << doublings;
 
     r = (struct former_refusal){
-        .wish = wish_of(item),
-        .until_us = clock_wall_us(item->s->clock) + (wait_us < LONGEST_US ? wait_us : LONGEST_US),
+        .wish = sync_wish(item),
+        .until_us = clock_wall_us(item->s->clock) + sync_spare_pause_us(tries),
         .tries = tries + 1,
         .code = item->err.code,
         .why = arena_strdup(item->a, item->err.message),
@@ -109,6 +114,14 @@ static void note(struct sync_item *item)
     service_cache_note_refusal(item->s->cache, item->key,
                                text != NULL ? text : former_text_refused(item->a, NULL, &r));
     say_when(item, &r);
+}
+
+/* Returns whether that which was taken down is back.  False: the next try is soon, whatever the
+ * replacement is refused for. */
+static bool is_restored(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return item->led_back || (!r->not_back && (r->is_back || !r->gave_way));
 }
 
 void sync_spare_note(struct sync_item *item)
@@ -122,7 +135,7 @@ void sync_spare_note(struct sync_item *item)
     if (lb_is_spared(&item->err) && refusal_of(item, &r)) {
         say_when(item, &r);
     } else if ((item->result->took_down || item->put_back) && is_for_good(item) &&
-               !sync_is_replaced(item)) {
+               is_restored(item) && !sync_is_replaced(item)) {
         note(item);
     }
 }

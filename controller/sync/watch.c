@@ -138,6 +138,22 @@ static bool loses_addresses(const struct syncer *s, const struct kube_object *ol
                                              addresses_fingerprint(is->ingress, is->n_ingress));
 }
 
+/* Nothing but the addresses changed: the first ones, and this process wrote them.  What it
+ * programmed is as they say.  Where others were before, something may go now that clients know. */
+static bool is_own_status(const struct syncer *s, const struct kube_object *old_obj,
+                          const struct kube_object *cur)
+{
+    const struct tt_service *is = cur->service;
+    if (!s->scope.follows_ingress || old_obj == NULL || old_obj->service->n_ingress > 0) {
+        return false;
+    }
+    struct sync_scope rest = s->scope;
+    rest.follows_ingress = false;
+    return scope_reasons(&rest, old_obj->service, is, true, NULL) == 0 &&
+           service_cache_gave_addresses(s->cache, cur->key,
+                                        addresses_fingerprint(is->ingress, is->n_ingress));
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -155,6 +171,7 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
     }
     uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
                                      cur->service, atomic_load(&w->started), &what);
+    reasons = is_own_status(s, old_obj, cur) ? 0 : reasons;
     reasons |= reads_otherwise(w, old_obj, cur) ? TT_REASON_SPEC : 0;
     bool lost =
         old_obj != NULL && (loses_finalizer(s, old_obj, cur) || loses_addresses(s, old_obj, cur));

@@ -56,6 +56,14 @@ static void because_of_service(struct arena *a, struct lb_explain *b,
                         naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
 }
 
+/* Is a load balancer there, and of the other type alone? */
+static bool is_other_type(const struct aws_item *it)
+{
+    const struct aws_observed *seen = &it->seen;
+    return it->service->kind == AWS_NLB ? seen->nlb == NULL && seen->classic != NULL
+                                        : seen->classic == NULL && seen->nlb != NULL;
+}
+
 /* An existing load balancer keeps its type and scheme. */
 static void is_there(struct arena *a, struct lb_explain *b, const struct aws_item *it)
 {
@@ -67,8 +75,7 @@ static void is_there(struct arena *a, struct lb_explain *b, const struct aws_ite
                        : nlb != NULL                  ? "a network load balancer"
                        : classic != NULL              ? "a classic load balancer"
                                                       : "no";
-    bool other_type = it->service->kind == AWS_NLB ? nlb == NULL && classic != NULL
-                                                   : classic == NULL && nlb != NULL;
+    bool other_type = is_other_type(it);
     bool other_scheme =
         !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
     lb_explain_decision(b, "is there", what,
@@ -147,6 +154,19 @@ static int check(struct arena *a, const struct aws_naming *naming, const struct 
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+/* The scheme of what serves: that of a load balancer which is there stays, unless it
+ * is replaced. */
+static const char *scheme_of(const struct aws_provider *p, const struct aws_item *it)
+{
+    const struct aws_observed *seen = &it->seen;
+    const char *has = it->service->kind == AWS_NLB ? seen->nlb != NULL ? seen->nlb->scheme : NULL
+                      : seen->classic != NULL      ? seen->classic->scheme
+                                                   : NULL;
+    bool stays = !str_is_empty(has) && !p->naming.options.replaces_scheme;
+    bool internal = stays ? str_eq(has, "internal") : it->service->internal;
+    return internal ? "internal" : "internet-facing";
+}
+
 static void explain_one(struct aws_session *x, struct aws_item *it)
 {
     const struct aws_provider *p = x->scope.p;
@@ -154,8 +174,7 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     struct err err = ERR_INIT;
     struct lb_explain b;
     lb_explain_init(&b, x->s.a);
-    const char *scheme = s->internal ? "internal" : "internet-facing";
-    const char *kind = arena_printf(x->s.a, "%s %s", scheme, aws_kind_text(s->kind));
+    const char *kind = arena_printf(x->s.a, "%s %s", scheme_of(p, it), aws_kind_text(s->kind));
     if (aws_service_claim(s) == AWS_CLAIM_STAYS) {
         lb_explain_answer(&b, "served", NULL,
                           arena_printf(x->s.a,
@@ -168,6 +187,14 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
         lb_explain_answer(&b, "refused", kind,
                           arena_printf(x->s.a, "is refused: %s.", err.message));
+    } else if (is_other_type(it)) {
+        const char *has = aws_kind_text(it->seen.nlb != NULL ? AWS_NLB : AWS_CLASSIC);
+        lb_explain_answer(&b, "refused", kind,
+                          arena_printf(x->s.a,
+                                       "asks for %s %s, and is served by the %s %s, whose type "
+                                       "cannot be changed.",
+                                       s->internal ? "an internal" : "an internet-facing",
+                                       aws_kind_text(s->kind), has, s->lb_name));
     } else {
         lb_explain_answer(&b, "served", kind,
                           arena_printf(x->s.a, "is served by the %s %s.", kind, s->lb_name));

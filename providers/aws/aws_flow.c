@@ -185,7 +185,8 @@ static void plan_all(struct lb_sync *s, struct lb_plan *plan)
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
         }
-        bool left = plan->n_ops > 0 || it->item->err.code != ERR_OK;
+        bool left = plan->n_ops > 0 || it->item->err.code != ERR_OK ||
+                    aws_status_names_ours(it->service); /* it is emptied first */
         if (it->claim == AWS_CLAIM_GOES && it->item->in->verb != TT_VERB_DELETE && !left) {
             (void)err_copy(&it->item->err, &it->service->err); /* now it is the other one's alone */
         }
@@ -287,7 +288,7 @@ static int64_t settled_at_ms(const struct aws_sync *y, const struct aws_item *it
     return own_ms > young_ms ? own_ms : young_ms;
 }
 
-/* Ours has gone.  The status continues naming the other one; the next look lets go
+/* Ours has gone.  The status continues naming the other one, or none; the next look lets go
  * of the Service. */
 static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
 {
@@ -311,6 +312,19 @@ static void serves(struct lb_sync *s, struct lb_item *item)
     }
 }
 
+/* Nodes of a Service that is refused, or its former settings, follow well: what the refused ensure
+ * made is left as long as no ensure of it has ended well, and has to be looked for. */
+static void forget_failure(struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_item *in = it->item->in;
+    struct aws_memory *m = y->p->memory;
+    if (in->verb == TT_VERB_ENSURE && !lb_leads_back(in)) {
+        aws_memory_set(m, it->service->in->uid, AWS_KNOWS_FAILED | AWS_KNOWS_HALF, 0);
+    } else if ((aws_memory_get(m, it->service->in->uid) & AWS_KNOWS_HALF) == 0) {
+        aws_memory_set(m, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    }
+}
+
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -326,7 +340,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    forget_failure(y, it);
     int64_t again = look_again_ms(y, it);
     int64_t settled_ms = settled_at_ms(y, it);
     if (again == 0 && settled_ms > y->scope->started_ms) {
@@ -341,6 +355,19 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
 }
 
+/* It was handed over, and nothing of ours is left.  A Service that never had a load balancer of
+ * ours keeps the finalizers that it came with. */
+static void let_go(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_item *in = it->item->in;
+    bool over = it->claim == AWS_CLAIM_GOES && in->verb != TT_VERB_DELETE &&
+                it->item->err.code == ERR_IMPLEMENTED_ELSEWHERE;
+    if (over && mark_has_addresses(y->s->a, in->service)) {
+        y->p->host->result_drop_finalizer(in->result, LB_CLEANUP_FINALIZER);
+        aws_memory_drop(y->p->memory, in->service->uid);
+    }
+}
+
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -350,8 +377,11 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
     tell_refused(y, it);
     if (it->want) {
-        aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
+        bool half = item->in->verb == TT_VERB_ENSURE;
+        aws_memory_set(y->p->memory, it->service->in->uid,
+                       AWS_KNOWS_FAILED | (half ? AWS_KNOWS_HALF : 0), ~0u);
     }
+    let_go(y, it);
     struct err *err = &((struct lb_item *)(uintptr_t)item)->err;
     if (err->code == ERR_IN_USE && err->retry_after_ms == AWS_GROUP_POLL_MS) {
         if (is_patient(y, it)) {

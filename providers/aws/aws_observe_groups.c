@@ -164,10 +164,22 @@ static const struct aws_texts *groups_of_balancer(const struct aws_item *it)
     return classic ? &seen->classic->groups : NULL;
 }
 
+/* An NLB takes named groups in mode Managed alone, and only if it was made with groups; its owner
+ * reads that the annotation has no effect. */
+static bool takes_named(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct aws_nlb *nlb = it->seen.nlb;
+    return it->service->kind != AWS_NLB ||
+           (str_eq(y->p->naming.nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0));
+}
+
 /* Groups that a Service names and the list lacks: sorted ids. */
 static struct str_set named_by_service(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct aws_service *s = it->service;
+    if (!takes_named(y, it)) {
+        return (struct str_set){0};
+    }
     const char **ids = ARENA_ARRAY(y->s->a, const char *, s->groups.n + s->extra_groups.n);
     size_t n = 0;
     for (size_t i = 0; i < s->groups.n; i++) {
@@ -230,7 +242,7 @@ static int observe_named(struct aws_sync *y, struct aws_item *it, const struct a
         if (checked && !doc_has_group(doc, id)) {
             return err_set(err, ERR_TRANSIENT,
                            "security group %s, which the Service names, does not exist; its load "
-                           "balancer keeps the groups that it has",
+                           "balancer stays as it is",
                            id);
         }
     }

@@ -135,6 +135,8 @@ static uint64_t nodes_digest(void *provider, const struct tt_service *service,
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
+/* Taken off a Service whose load balancer was handed over and has gone. */
+static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
 static const char *const event_reasons[] = {
     "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",
     "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged", "SubnetsNotChanged",
@@ -151,6 +153,8 @@ const struct tt_provider tt_aws_provider = {
     .name = "aws",
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF,
+    .finalizers = finalizers,
+    .n_finalizers = ARRAY_LEN(finalizers),
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
     .event_component = "aws-cloud-provider",

@@ -8,6 +8,8 @@
  * and ends a sync. */
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
+#include "providers/azure/azure_first.h"
+#include "providers/azure/azure_lb_moves.h"
 #include "providers/azure/azure_provider.h"
 #include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_stages.h"
@@ -82,6 +84,10 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
     tell(y, it, access->findings, access->n_findings);
     tell_idle(y, it);
     lb_findings_unknown(y->s, item, azure_annotation_keys(a));
+    it->too_early = azure_first_check(y, it, &item->err) != ERR_OK;
+    if (it->too_early) {
+        return;
+    }
     if (azure_item_is_unproven(it)) {
         return; /* nothing of what it says is carried out, so nothing of it is in the way */
     }
@@ -154,6 +160,7 @@ static void serves(struct lb_sync *s, struct lb_item *item)
     struct azure_sync *y = azure_sync_of(s);
     struct azure_item *it = &y->items[item - s->items];
     if (!it->left && it->want) {
+        azure_first_served(y, it);
         struct azure_texts ips = azure_addresses_of(y, it->service);
         azure_tell_addresses(y, it, &ips);
     }
@@ -167,6 +174,8 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     (void)map_remove(y->p->redirected, item->key);
+    (void)map_remove(y->p->retreated, item->key);
+    azure_first_served(y, it);
     if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
         (void)map_remove(y->p->unlooked, item->key);
     }
@@ -208,7 +217,11 @@ void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     int code = item->err.code;
-    azure_name_owner(azure_sync_of(s), &s->items[item - s->items]);
+    struct azure_sync *y = azure_sync_of(s);
+    azure_name_owner(y, &s->items[item - s->items]);
+    if (y != NULL && y->items != NULL) {
+        azure_first_say(y, &y->items[item - s->items], &s->items[item - s->items].err);
+    }
     if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
         const struct azure_provider *p = azure_sync_of(s)->p;
         azure_metrics_failed(p->host, &p->config, item->in);
@@ -254,13 +267,27 @@ static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
     return TT_OWN_NODES; /* labels and addresses of nodes decide on pools and balancers */
 }
 
+static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    azure_wrote(s, op, outcome, err);
+    azure_first_wrote(azure_sync_of(s), op, outcome, err);
+    azure_lb_moves_wrote(azure_sync_of(s), op, outcome);
+}
+
+static const struct lb_retreat retreats[] = {
+    {azure_first_stages, AZURE_FIRST_STAGES, azure_first_retreats, azure_first_ended},
+    {azure_lb_moves_stages, AZURE_LB_MOVES_STAGES, azure_lb_moves_retreats, azure_lb_moves_ended},
+    {&azure_retreat, 1, azure_retreats, NULL},
+};
+
 const struct lb_flow azure_flow = {
     .name = "azure",
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
-    .retreat = &azure_retreat,
-    .retreats = azure_retreats,
+    .retreats = retreats,
+    .n_retreats = ARRAY_LEN(retreats),
     .forgets = true,
     .own = own,
     .window = 64, /* public IPs of a batch: each takes seconds, and ten a second may begin */
@@ -268,5 +295,5 @@ const struct lb_flow azure_flow = {
     .status = status,
     .failed = failed,
     .culprits = azure_culprits,
-    .wrote = azure_wrote,
+    .wrote = wrote,
 };

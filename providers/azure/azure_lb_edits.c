@@ -3,6 +3,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_findings.h"
+#include "providers/azure/azure_lb_moves.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_lb_diff.h"
 #include "providers/azure/lb/azure_lb_handover_rules.h"
@@ -445,6 +446,7 @@ bool azure_lb_edits_break(struct azure_lb_edits *b)
         if (b->items[m->from].level >= b->n && b->items[m->to].level >= b->n &&
             lb_item_is_active(m->item->item)) {
             azure_effects_moves(b->y, b->plan, m->item);
+            azure_lb_moves_note(b, m);
             azure_lb_edits_leave(&only, m->item, m->item->service, m->item->target);
         }
     }
@@ -629,7 +631,8 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
         .follows = follows,
         .parties = parties,
         .touches_pips = e->frontends_changed,
-        .undo = e->until_pip != NULL ? undo_of(b->y, e) : NULL,
+        .undo = e->until_pip != NULL ? undo_of(b->y, e)
+                                     : azure_lb_moves_undo(b, (size_t)(e - b->items)),
     };
     (void)azure_emit(b->y, b->plan, &op);
 }
@@ -656,8 +659,10 @@ static int emit_level(struct azure_lb_edits *b, size_t level, struct err *err)
             emit_put(b, e, open);
             open = true;
         } else if (e->was != NULL) {
+            size_t at = b->plan->n_ops;
             rc = azure_lb_emit_delete(b->y, b->plan, e->was, &e->owners,
                                       "no Service has a frontend on it any more", err);
+            azure_lb_moves_put_back(b, i, at);
             open = false;
         }
     }
@@ -674,6 +679,7 @@ int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err)
     (void)set_levels(b);
     for (size_t i = 0; i < b->n_moves; i++) {
         azure_effects_moves(b->y, b->plan, b->moves[i].item);
+        azure_lb_moves_note(b, &b->moves[i]);
     }
     for (size_t i = 0; i < b->n; i++) {
         most = b->items[i].level > most ? b->items[i].level : most;

@@ -14,6 +14,7 @@
 #include "common/lb/request_count.h"
 #include "providers/azure/arm/azure_budget.h"
 #include "providers/azure/arm/azure_metrics.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_state.h"
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/members/azure_members_rules.h"
@@ -32,11 +33,14 @@ static void close_provider(void *provider)
     }
     map_free(p->assigned);
     map_free(p->redirected);
+    map_free(p->retreated);
+    map_free(p->firsts);
     map_free(p->unlooked);
     map_free(p->refused_tags);
     map_free(p->machines);
     map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);
+    azure_written_free(p->written);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     if (p->arm.config != NULL) {
@@ -63,8 +67,11 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
     p->snapshot = azure_snapshot_new(p->clock);
+    p->written = azure_written_new(p->clock);
     p->assigned = map_new(free);
     p->redirected = map_new(free);
+    p->retreated = map_new(free);
+    p->firsts = map_new(azure_first_free);
     p->naming = (struct azure_naming){
         .config = &p->config,
         .cluster = arena_strdup(p->a, str_or(args->cluster_name, "kubernetes")),

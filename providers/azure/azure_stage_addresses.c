@@ -8,6 +8,7 @@
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
 #include "providers/azure/azure_effects.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_pip_edits.h"
@@ -234,10 +235,14 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
     for (size_t i = 0; i < out.n; i++) {
         struct json_object *pip = out.items[i].pip;
         bool goes = out.items[i].doc == NULL;
+        if (goes && it->taken_back && !azure_first_made(y, it, azure_doc_id(pip))) {
+            continue; /* it was there before */
+        }
         if (goes && !azure_lb_edits_detach(lbs, it, azure_doc_id(pip)) && it->want) {
             continue; /* it would be refused with each sync; the Service that goes tries it once */
         }
-        azure_pip_edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why,
+        azure_pip_edits_put(e, azure_doc_id(pip), pip, out.items[i].doc,
+                            it->taken_back ? "its Service is refused" : out.items[i].why,
                             it->item->key);
     }
 }

@@ -12,6 +12,7 @@
  * docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
 #include "providers/azure/azure_describe.h"
 #include "providers/azure/azure_effects.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_sides.h"
@@ -228,6 +229,9 @@ int azure_observe_balancers(struct lb_sync *s, struct err *err)
     if (rc == ERR_OK) {
         azure_targets_select(y);
         rc = need_targets(y) ? azure_see(y, err) : ERR_OK;
+    }
+    if (rc == ERR_OK) {
+        azure_first_note(y);
     }
     return rc == ERR_OK ? observe_going(y, err) : rc;
 }

@@ -4,6 +4,8 @@
  *
  * The other stages observe beside their plan (azure_stage_*.c). */
 #include "providers/azure/azure_admit.h"
+#include "providers/azure/azure_first.h"
+#include "providers/azure/azure_lb_moves.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
@@ -146,6 +148,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         azure_targets_select(y); /* who has no place gets no address */
+        azure_first_note(y);
     }
     return rc;
 }
@@ -153,6 +156,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
 int azure_observe_security(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
+    azure_lb_moves_arrived(y);
     azure_need_nothing(y);
     azure_need_lists(y);
     if (some_take_part(y, true)) {

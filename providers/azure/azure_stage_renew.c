@@ -74,12 +74,15 @@ void azure_renew_begin(struct azure_pip_edits *e, struct azure_item *it,
         azure_pip_edits_put(e, id, NULL, azure_renew_interim(a, ask),
                             "it stands in while another one is made anew with other IP tags",
                             it->item->key);
-    } else if (azure_pip_owner(a, ask->naming, ask->service, was).owns) {
-        azure_emit_keep(y, plan, AZURE_PIPS, id, it->item->key);
-    } else {
+    } else if (!azure_pip_owner(a, ask->naming, ask->service, was).owns) {
         (void)err_set(&it->item->err, ERR_IN_USE,
                       "public IP %s is there already and is not the Service's", name);
         return;
+    } else if (azure_eq(str_nonnull(azure_prop_str(was, "provisioningState")), "Failed")) {
+        azure_pip_edits_put(e, id, was, azure_renew_interim(a, ask), "it is in state Failed",
+                            it->item->key);
+    } else {
+        azure_emit_keep(y, plan, AZURE_PIPS, id, it->item->key);
     }
     it->interim[ask->family] = arena_strdup(y->s->life, id);
 }

@@ -9,7 +9,9 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_additional_rules.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/azure_standing.h"
+#include "providers/azure/azure_told.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
@@ -33,6 +35,14 @@ struct azure_texts azure_assigned(struct azure_sync *y, const char *key)
     struct azure_texts t = {0};
     if (!str_is_empty(text)) {
         t.items = (const char *const *)str_split(y->s->a, text, ' ', &t.n);
+    }
+    /* A sync notes what it has given (azure_remember()); a plan has it from its own documents. */
+    for (size_t i = 0; y->s->planning && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (str_eq(it->item->key, key) && it->want && azure_item_takes_part(it)) {
+            struct azure_texts given = azure_addresses_of(y, it->service);
+            return azure_texts_joined(y->s->a, &t, &given);
+        }
     }
     return t;
 }
@@ -118,9 +128,24 @@ static void gather_changes(struct retreat *r)
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
+/* The same wish has been shut again after a refusal: it stays let in now, or each retry would open
+ * and shut the group. */
+static bool is_tried_again(struct azure_sync *y, const struct azure_item *it)
+{
+    const uint64_t wish = azure_first_wish(it);
+    const uint64_t *was = map_get(y->p->retreated, it->item->key);
+    if (was != NULL && *was == wish) {
+        return true;
+    }
+    uint64_t *kept = xcalloc(1, sizeof(*kept));
+    *kept = wish;
+    map_set(y->p->retreated, it->item->key, kept);
+    return false;
+}
+
 /* A refusal stays until something is changed; after anything else the next try is soon, and
  * needs what was let in. */
-bool azure_retreats(const struct lb_sync *s, const struct lb_item *item)
+bool azure_retreats(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = s->data;
     if (y == NULL || y->items == NULL || item->in->verb != TT_VERB_ENSURE) {
@@ -131,7 +156,8 @@ bool azure_retreats(const struct lb_sync *s, const struct lb_item *item)
                    item->err.code == ERR_FORBIDDEN || item->err.code == ERR_IN_USE ||
                    item->err.code == ERR_NOT_FOUND ||
                    (item->err.code == ERR_TRANSIENT && item->err.http_status / 100 == 4);
-    return refused && it->service != NULL && map_has(y->p->redirected, item->key);
+    return refused && it->service != NULL && map_has(y->p->redirected, item->key) &&
+           !is_tried_again(y, it);
 }
 
 static int observe_retreat(struct lb_sync *s, struct err *err)

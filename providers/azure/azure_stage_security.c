@@ -167,7 +167,7 @@ static bool is_refused(struct batch *b, struct azure_item *it)
                       "the load balancer has no address yet, so no traffic is let in");
         return true;
     }
-    if (!it->closes_later || !it->redirected) { /* else the stage "admit" has said so */
+    if (!it->admitted) { /* else the stage "admit" has said so */
         note_unknown(b, it);
     }
     return false;
@@ -222,6 +222,7 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     if (waits_for_room(b, it)) {
         return;
     }
+    it->admitted = it->admitted || !y->interim;
     if (unknown) {
         note_unknown(b, it);
     }

@@ -236,7 +236,9 @@ static void select_one(struct targets *t, struct azure_item *it)
     struct azure_sync *y = t->y;
     const struct azure_config *c = &y->p->config;
     int rc = ERR_OK;
-    if (azure_config_is_multi_slb(c)) {
+    if (it->back_to != NULL) {
+        it->target = it->back_to;
+    } else if (azure_config_is_multi_slb(c)) {
         rc = place(t, it, &it->item->err);
     } else if (c->standard_sku) {
         it->target = azure_lb_name(y->s->a, &y->p->naming, azure_config_primary_vm_set(c),

@@ -113,6 +113,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
         .verb = verb,
         .kind = kind,
         .adopts = !lb_puts_right(item->in),
+        .leads_back = lb_leads_back(item->in),
         .outcome = &b->outcome,
         .call = s->call,
         .older_rules = gce_bs_flow_older_told(s, item->key, verb),

@@ -512,6 +512,9 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             local_find(s, item, it);
         }
         local_health_keep(s, item);
+        if (!s->planning) {
+            local_draining_note(y->p, item->key, it->again_ms);
+        }
     }
     local_ipvs_scope_of(s, states, n);
     local_services_plan(plan, y->p->config->instance, local_table_is(y->p), states, n);
@@ -532,9 +535,10 @@ const char *local_ip_mode_of(const struct local_provider *p, const struct local_
 static int64_t local_again_ms(const struct lb_sync *s, const struct local_item *it)
 {
     bool ipvs = it->grant.n > 0 && local_mode_is_ipvs(it->wanted[0].serve.mode);
+    bool sync_ends = it->again_ms > 0 && sync_of(s)->p->directing == NULL;
 
-    if (it->again_ms > 0 || !ipvs) {
-        return it->again_ms;
+    if (sync_ends || !ipvs) {
+        return sync_ends ? it->again_ms : 0;
     }
     return IPVS_LOOK_MS - (int64_t)rng_below(s->rng, IPVS_LOOK_MS / 10);
 }

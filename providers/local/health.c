@@ -327,8 +327,8 @@ static void settle(struct local_provider *p, const struct standing_change *c)
     if (c->of->told && !same) {
         local_look_again(p, c->of->key, 0);
     }
-    if (c->drains_ms > 0) {
-        local_look_again(p, c->of->key, c->drains_ms);
+    if (c->drains_ms > 0) { /* else others may drain that a sync gave up */
+        local_draining_note(p, c->of->key, c->drains_ms);
     }
     c->of->n_ejected = c->n_ejected;
     c->of->failed_open = c->failed_open;

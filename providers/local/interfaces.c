@@ -43,7 +43,11 @@ static int read_machine(struct local_provider *p, struct arena *a, struct local_
                                              .net = addrs[i].net,
                                              .ours = addrs[i].ours};
     }
-    *ret = (struct local_machine){names, n_links, has, n_addrs};
+    *ret = (struct local_machine){.interfaces = names,
+                                  .n_interfaces = n_links,
+                                  .addrs = has,
+                                  .n_addrs = n_addrs,
+                                  .has_served = p->table.exists};
     return ERR_OK;
 }
 
@@ -63,6 +67,11 @@ int local_check_machine(struct local_provider *p, const char *file, struct err *
                 break;
             }
             p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+        }
+        for (size_t i = 0; i < machine.n_addrs; i++) {
+            if (local_config_keeps_out(p->config, &machine, &machine.addrs[i])) {
+                local_ipam_reserve(p->ipam, &machine.addrs[i].net.addr, "this machine");
+            }
         }
     }
     arena_free(a);

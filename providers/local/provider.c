@@ -97,6 +97,7 @@ static void close_provider(void *provider)
     map_free(p->told);
     map_free(p->outside);
     map_free(p->taken);
+    map_free(p->draining);
     map_free(p->machine_told);
     map_free(p->requests_told);
     map_free(p->traffic);
@@ -270,6 +271,19 @@ static void say_left(const struct local_provider *p, bool real)
     arena_free(a);
 }
 
+/* Of a pair on one machine the leader has the lock, and frees it before the other one leads: by the
+ * refusal of may_mutate() the host knows to open the provider again then. */
+static int take_lock(struct local_provider *p, struct err *err)
+{
+    int rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
+
+    if (rc == ERR_CONFLICT && p->host->may_mutate(p->host->ctx, NULL) == 0) {
+        const struct tt_kv of = {"why", err->message};
+        p->host->log(p->host->ctx, TT_LOG_INFO, 0, "this replica opens when it leads", &of, 1);
+    }
+    return rc;
+}
+
 static int open_kernel(struct local_provider *p, const char *file,
                        const struct local_open_with *with, struct err *err)
 {
@@ -282,17 +296,17 @@ static int open_kernel(struct local_provider *p, const char *file,
     } else {
         rc = local_kernel_open(&rt, &p->kernel, err);
         if (rc == ERR_OK && !p->planning && !p->dumping) {
-            rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
+            rc = take_lock(p, err);
         }
     }
     if (rc == ERR_OK && !p->planning) {
         p->kernel->ops->time_exchanges(p->kernel, local_figures_took, p);
     }
     if (rc == ERR_OK) {
-        rc = local_check_machine(p, file, err);
+        rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
     }
     if (rc == ERR_OK) {
-        rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
+        rc = local_check_machine(p, file, err);
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
         rc = local_table_is_foreign(p, err);
@@ -358,6 +372,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->told = local_told_new();
     p->outside = map_new(NULL);
     p->taken = map_new(free);
+    p->draining = map_new(free);
     p->machine_told = map_new(free);
     p->requests_told = map_new(free);
     p->traffic = map_new(free);

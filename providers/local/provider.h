@@ -82,13 +82,15 @@ struct local_provider {
     struct map *machine_told;  /* sysctl → what was logged of it */
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
-    bool no_ctnetlink;   /* and that was logged */
-    int settle_told;     /* why packets under way are not waited for, as it was logged last */
-    uint64_t subnets;    /* of the interfaces, as they were seen (subnets.c); 0: not yet */
-    struct map *told;    /* key of a Service → what others changed, as its owner's event said
+    bool no_ctnetlink;    /* and that was logged */
+    int settle_told;      /* why packets under way are not waited for, as it was logged last */
+    uint64_t subnets;     /* of the interfaces, as they were seen (subnets.c); 0: not yet */
+    struct map *told;     /* key of a Service → what others changed, as its owner's event said
                        * (told.c) */
-    struct map *outside; /* keys of Services with an event about an address in no pool */
-    struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
+    struct map *outside;  /* keys of Services with an event about an address in no pool */
+    struct map *taken;    /* address → struct taken (watch.c): others have a route for it */
+    struct map *draining; /* key of a Service → int64_t, when its destinations of IPVS that drain
+                           * are looked at (draining.c) */
 };
 
 extern const struct tt_provider tt_local_provider;
@@ -143,6 +145,13 @@ void local_health_forget(struct local_provider *p, const char *service);
  * not be changed. */
 bool local_health_changed(void *provider, const char *const *services, size_t n);
 void local_health_find(struct lb_sync *s, const struct lb_item *item);
+
+/* --- draining.c: destinations of IPVS that go ------------------------------------------------- */
+/* The Service has some that drain: looked at in `after_ms`; 0: it has none.  Without a director's
+ * thread nothing is noted, and a sync has to do it. */
+void local_draining_note(struct local_provider *p, const char *key, int64_t after_ms);
+/* The director's thread: deletes what has drained. */
+void local_draining_turn(struct local_provider *p);
 
 /* --- served.c --------------------------------------------------------------------------------- */
 void local_served_init(struct local_provider *p);

@@ -94,15 +94,28 @@ int local_standing_look(struct local_provider *p, struct err *err)
     return rc;
 }
 
-/* IPVS sends no events: a change that starts from an old state would be refused. */
-static int read_ipvs(struct local_provider *p, struct arena *a, const struct served *v,
-                     struct err *err)
+/* Without slots when it is not there. */
+static struct local_front what_stands(const struct local_provider *p, struct arena *a,
+                                      const struct local_frontend_id *id)
+{
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, &id->vip);
+    const struct local_front *f =
+        v == NULL ? NULL : local_standing_front(v->fronts, v->n_fronts, id);
+
+    return f == NULL ? (struct local_front){.id = *id} : *f;
+}
+
+/* IPVS sends no events: a change that starts from an old state would be refused.  A frontend that
+ * was IPVS' before may have destinations that drain. */
+int local_standing_read_ipvs(struct local_provider *p, struct arena *a, const struct served *v,
+                             struct err *err)
 {
     int rc = ERR_OK;
 
     for (size_t i = 0; rc == ERR_OK && i < v->n; i++) {
-        struct local_ipvs_list l = {.service = {.id = v->fronts[i].front.id}};
-        if (local_mode_is_ipvs(v->fronts[i].serve->mode)) {
+        const struct local_frontend_id *id = &v->fronts[i].front.id;
+        struct local_ipvs_list l = {.service = {.id = *id}};
+        if (local_mode_is_ipvs(v->fronts[i].serve->mode) || what_stands(p, a, id).ipvs.served) {
             rc = p->kernel->ops->ipvs_read(p->kernel, a, &l, err);
             if (rc == ERR_OK) {
                 local_mirror_ipvs(p->mirror, &l, clock_now_ms(p->clock));
@@ -123,21 +136,10 @@ int local_standing_read(struct local_provider *p, struct arena *a, const struct 
             rc = read_address(p, a, v, addr, err);
         }
     }
-    return rc == ERR_OK ? read_ipvs(p, a, v, err) : rc;
+    return rc == ERR_OK ? local_standing_read_ipvs(p, a, v, err) : rc;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
-
-/* Without slots when it is not there. */
-static struct local_front what_stands(const struct local_provider *p, struct arena *a,
-                                      const struct local_frontend_id *id)
-{
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, &id->vip);
-    const struct local_front *f =
-        v == NULL ? NULL : local_standing_front(v->fronts, v->n_fronts, id);
-
-    return f == NULL ? (struct local_front){.id = *id} : *f;
-}
 
 static void want_front(struct local_provider *p, struct arena *a, const struct served_front *f,
                        struct standing_change *c, size_t i)
@@ -187,7 +189,7 @@ struct local_service_state local_standing_state(const struct standing_change *c)
         .want = c->want,
         .targets = c->targets,
         .n_want = c->of->n,
-        /* now_ms 0: what drains is a sync's to end */
+        /* now_ms 0: what drains is not ended here */
         .drain_timeout_ms = c->of->n == 0 ? 0 : c->of->fronts[0].serve->drain_timeout_ms};
 }
 

@@ -69,7 +69,7 @@ struct standing_change {
     struct local_target_set *targets;
     size_t n_ejected;
     bool failed_open, closed;
-    int64_t drains_ms; /* when a sync may delete destinations of IPVS that drain; 0: none do */
+    int64_t drains_ms; /* when destinations of IPVS that drain may be deleted; 0: none do */
 };
 struct local_target_set local_standing_targets(struct arena *a, const struct local_target_set *t);
 /* The frontend of that id; NULL: none. */
@@ -84,6 +84,9 @@ int local_standing_look(struct local_provider *p, struct err *err);
  * of IPVS always. */
 int local_standing_read(struct local_provider *p, struct arena *a, const struct served *v, bool all,
                         struct err *err);
+/* The same of IPVS alone. */
+int local_standing_read_ipvs(struct local_provider *p, struct arena *a, const struct served *v,
+                             struct err *err);
 /* Fills in the frontends that the mirror has of the Service, and those that it is to have by the
  * health of its targets. */
 void local_standing_compare(struct local_provider *p, struct arena *a, struct standing_change *c);

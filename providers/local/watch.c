@@ -231,7 +231,8 @@ static void count(const struct looking *l, const struct lb_plan *plan)
 
 /* ---- putting right --------------------------------------------------------------------------- */
 
-static void put_right(struct looking *l, const struct lb_plan *plan)
+static void put_right(struct looking *l, const struct local_service_state *states,
+                      const struct lb_plan *plan)
 {
     struct local_provider *p = l->p;
     struct err err = ERR_INIT;
@@ -245,6 +246,12 @@ static void put_right(struct looking *l, const struct lb_plan *plan)
     }
     for (size_t i = 0; i < l->n; i++) {
         local_told_right(p, l->part[i]->key);
+        struct local_service_state now = states[i];
+        now.now_ms = clock_now_ms(p->clock);
+        int64_t drains_ms = local_ipvs_again_ms(&now);
+        if (drains_ms > 0) {
+            local_draining_note(p, now.key, drains_ms);
+        }
     }
     struct local_nft_table now = {0};
     if (p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, &err) == ERR_OK) {
@@ -272,7 +279,7 @@ static void look_at_part(struct looking *l)
         count(l, &plan);
     }
     if (plan.n_ops > 0 && repairs(l->p)) {
-        put_right(l, &plan);
+        put_right(l, states, &plan);
     }
     arena_free(l->a);
     l->a = NULL;
@@ -562,6 +569,7 @@ bool local_watch_look(void *provider, enum local_look what)
         well = look_at_all(p, read_holds);
         break;
     case LOCAL_LOOK_ROUND:
+        local_draining_turn(p);
         well = look_at_some(p) && nobodys_go(p);
         break;
     case LOCAL_LOOK_MACHINE:

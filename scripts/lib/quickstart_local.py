@@ -116,7 +116,13 @@ class LocalDemo(quickstart.Demo):
         patch = json.dumps({"spec": {"loadBalancerSourceRanges": None}}).encode()
         self.apply(self.example("web"))
         self.call("PATCH", "/api/v1/namespaces/demo/services/web", patch, "application/merge-patch+json")
-        self.tell_until(since, lambda l: l.get("msg") == "Done" and "source ranges" in l.get("resource", ""), "open source ranges")
+        opened, synced = [], self.synced("demo/web")
+
+        def is_open(line):  # all of the edit, which opens and closes in two steps
+            opened.extend([line] if line.get("msg") == "Done" and "source ranges" in line.get("resource", "") else [])
+            return opened and synced(line)
+
+        self.tell_until(since, is_open, "open source ranges")
 
     def leaves(self):
         say("\n      n2 leaves the cluster")

@@ -59,6 +59,7 @@ struct arm {
     char *tenant;
     char *network_tenant;         /* of networks in another directory, or the same */
     struct json_object *settings; /* world member "sim.azure", or NULL */
+    struct arm_lag *lag;          /* lag.c's, the oldest first; NULL: none */
     uint64_t next_seq;
     uint64_t next_public; /* cursor: a freed address is not handed out again at once */
     uint64_t next_public6;
@@ -285,6 +286,15 @@ bool arm_check_name(struct arm_request *q, bool exists);
 bool arm_check_etag(struct arm_request *q, const char *current);
 /* Removes what an answer's schema does not have, such as an etag of a kind without. */
 void arm_prune(int type, struct json_object *o);
+
+/* --- lag.c: lists that lag behind ------------------------------------------------------------- */
+
+/* Before a write or the end of a deletion of that resource: lists will show it later. */
+void arm_lag_note(struct arm *arm, const char *id);
+/* Makes of the items below `above` of that type what a list shows by now. */
+void arm_lag_apply(struct arm *arm, const char *type, const char *above, struct json_object *items);
+/* Lists show all again. */
+void arm_lag_done(struct arm *arm);
 
 /* --- groups.c --------------------------------------------------------------------------------- */
 

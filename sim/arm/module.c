@@ -46,6 +46,7 @@ static void module_done(void *state)
     arm_store_done(arm);
     map_free(arm->tokens);
     map_free(arm->buckets);
+    arm_lag_done(arm);
     json_object_put(arm->settings);
     free(arm->subscription);
     free(arm->group);
@@ -80,6 +81,7 @@ static int check_settings(struct json_object *settings, struct err *err)
         {"supersede", json_type_boolean, {NULL}},
         {"conflict", json_type_string, {"in-progress", "retryable"}},
         {"page_size", json_type_int, {NULL}},
+        {"list_lag_ms", json_type_int, {NULL}},
         {"limits", json_type_object, {NULL}},
         {"throttle", json_type_object, {NULL}},
         {"claims", json_type_string, {NULL}},
@@ -282,6 +284,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
         return err_set(err, ERR_INVALID, "azure is an object");
     }
     arm_operations_done(arm);
+    arm_lag_done(arm);
     arm_store_done(arm);
     arm_store_init(arm);
     arm_operations_init(arm);

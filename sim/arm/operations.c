@@ -118,6 +118,7 @@ static void finish(struct arm_operation *op)
     }
     res->op = NULL;
     if (op->removes && !op->fails) {
+        arm_lag_note(arm, op->target);
         arm_unset(arm, op->target);
         arm_settle(arm);
     } else {
@@ -392,6 +393,7 @@ static void set_answer(struct arm_request *q)
 static void answer_done(struct arm_request *q)
 {
     if (q->removed) {
+        arm_lag_note(q->arm, q->target->id);
         arm_unset(q->arm, q->target->id);
         arm_settle(q->arm);
         q->status = 200;

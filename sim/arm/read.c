@@ -128,5 +128,6 @@ bool arm_read_list(struct arm_request *q)
     arm_operations_pass(q->arm, l.above);
     l.items = json_object_new_array();
     arm_each(q->arm, q->kind->type, add_item, &l);
+    arm_lag_apply(q->arm, q->kind->type, l.above, l.items);
     return arm_answer_page(q, l.items);
 }

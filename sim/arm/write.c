@@ -159,6 +159,7 @@ static bool put_body(struct arm_request *q, struct json_object *body)
     }
     q->created = old == NULL;
     const char *etag = old ? arena_strdup(q->a, json_str(old, "etag")) : NULL;
+    arm_lag_note(q->arm, q->id);
     q->target = arm_commit(q->arm, q->id, body, "Succeeded");
     q->unchanged = etag && str_eq(etag, json_str(q->target->body, "etag"));
     if (q->kind->after) {

@@ -227,7 +227,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair", "small-batches"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
@@ -475,6 +475,15 @@ def test_explain(report, trimtab, folder, cluster):
         report.check(f"{name}: explain says what is wrong", None if good else f"want {words}: {done}")
 
 
+def test_plan(report, trimtab, folder, cluster):
+    """A provider that takes few Services in one batch gets no more of them from the command, either."""
+    for i in range(5):
+        cluster.create(f"of-many-{i}")
+    done = subprocess.run([trimtab, "plan", "--cloud-provider=small-batches", f"--provider-plugin-dir={folder}",
+                           f"--kubeconfig={cluster.kubeconfig}"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    report.check("small-batches: five Services are planned", None if done.returncode == 0 else f"{done}")
+
+
 def main():
     report = tap.Report()
     os.umask(0o022)  # what others may write is not loaded
@@ -515,6 +524,7 @@ def main():
         cluster = Cluster(scratch)
         try:
             test_explain(report, trimtab, modules, cluster)
+            test_plan(report, trimtab, modules, cluster)
         finally:
             cluster.sim.stop()
         for name, words in list(EVENT.items()) + [(name, None) for name in SERVED]:

@@ -116,7 +116,9 @@ bool edit_pair(const struct edit *one, const struct edit *other, struct edit *re
 
 unsigned edit_effects(const struct edit *e)
 {
-    return e->value->effects | (e->value2 != NULL ? e->value2->effects : 0);
+    unsigned more = e->value2 != NULL ? e->value2->effects : 0;
+    bool leaves = (e->value->effects & more & EDIT_HALF_OUT) != 0;
+    return e->value->effects | more | (leaves ? EDIT_LEAVES : 0);
 }
 
 static bool writes_ports(const struct edit_field *f)

@@ -57,6 +57,8 @@ enum edit_effect {
     EDIT_BESIDE =
         1 << 8, /* the new load balancer is made beside the old one, and needs room for both */
     EDIT_SAME = 1 << 9, /* alone it asks for what is so already, or for nothing of the cloud */
+    EDIT_HALF_OUT =
+        1 << 10, /* with another one of these the Service is not one of trimtab any more */
 };
 
 struct edit_value {

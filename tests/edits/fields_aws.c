@@ -15,7 +15,7 @@
 const struct edit_field edit_fields_aws[] = {
     {"aws-*",
      A("type"),
-     {{EDIT_IMPOSSIBLE, "\"external\""},
+     {{EDIT_IMPOSSIBLE, "\"external\"", EDIT_HALF_OUT},
       {EDIT_CASE, "\"NLB\""},
       {EDIT_BAD, "\"nbl\""},
       {EDIT_BLANK, "\"\""}}},
@@ -30,7 +30,7 @@ const struct edit_field edit_fields_aws[] = {
      {{EDIT_IMPOSSIBLE, "\"true\"", EDIT_SAME}, {EDIT_IMPOSSIBLE, "\"false\""}}},
     {"aws-*",
      A("handed-over"),
-     {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
+     {{EDIT_GOOD, "\"true\"", EDIT_HALF_OUT}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
     {"aws-*", A("proxy-protocol"), {{EDIT_GOOD, "\"*\""}, {EDIT_BAD, "\"80\""}}},
     {"aws-*",
      A("access-log-enabled"),
@@ -100,12 +100,17 @@ const struct edit_field edit_fields_aws[] = {
     {"aws-*",
      A("healthcheck-interval"),
      {{EDIT_GOOD, "\"20\""}, {EDIT_IMPOSSIBLE, "\"1\"", EDIT_UNSENT}, {EDIT_BAD, "\"x\""}}},
-    {"aws-*",
+    {"aws-nlb*",
      A("target-group-attributes"),
      {{EDIT_GOOD, "\"preserve_client_ip.enabled=false\"", EDIT_ADMITS},
       {EDIT_GOOD, "\"proxy_protocol_v2.enabled=true\""},
       {EDIT_BAD, "\"preserve_client_ip.enabled=maybe\"", EDIT_ADMITS},
       {EDIT_BAD, "\"nonsense=1\""}}},
+    {"aws-classic", /* it has no target groups */
+     A("target-group-attributes"),
+     {{EDIT_IMPOSSIBLE, "\"preserve_client_ip.enabled=false\"", EDIT_UNSENT},
+      {EDIT_IMPOSSIBLE, "\"proxy_protocol_v2.enabled=true\"", EDIT_UNSENT},
+      {EDIT_BAD, "\"nonsense=1\"", EDIT_UNSENT}}},
     {"aws-*", A("eip-allocations"), {{EDIT_IMPOSSIBLE, "\"eipalloc-0f000000000000001\""}}},
     {"aws-*", A("private-ipv4-addresses"), {{EDIT_IMPOSSIBLE, "\"10.0.0.9\""}}},
     {"aws-*",

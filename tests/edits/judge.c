@@ -64,7 +64,11 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
     }
     /* Served at neither address, it has been taken down for what is refused. */
     bool nowhere = has(j, EDIT_MOVES) && reach_ranges_empty(now);
+    /* A setting may make source ranges ineffective in the end (AWS' preserve_client_ip.enabled);
+     * as long as it is refused they may shut out the clients that the Service does not name. */
     if (has(j, EDIT_ADMITS) || (has(j, EDIT_MOVES) && !nowhere)) {
+        struct reach_ranges all = reach_ranges_all(j->a, true, true);
+        now = reach_ranges_and(j->a, now, served_allowed(j->a, after, all));
         return reach_ranges_and(j->a, was, now);
     }
     return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));
@@ -346,11 +350,22 @@ void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes)
     }
 }
 
-void judge_heard(const struct judge *j, const struct edit *e, int64_t writes, const char *before,
-                 const char *after)
+/* The edit asks for what was there before. */
+static bool is_unchanged(const struct judge *j, struct json_object *now)
+{
+    static const char *const parts[] = {"spec", "metadata.annotations"};
+    bool same = true;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        same = same && json_equal(json_path(j->before, parts[i]), json_path(now, parts[i]));
+    }
+    return same;
+}
+
+void judge_heard(const struct judge *j, const struct edit *e, struct json_object *now,
+                 int64_t writes, const char *before, const char *after)
 {
     bool blank = str_eq(e->value->json, "\"\"");
-    bool judged = e->field2 == NULL && !blank;
+    bool judged = e->field2 == NULL && !blank && !is_unchanged(j, now);
     if (judged && !has(j, EDIT_SAME) && writes == 0 && str_eq(before, after)) {
         j->report(j->arg, "E7: the edit has no effect, and no Warning says so");
     }

@@ -53,11 +53,11 @@ void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
  * Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);
-/* E7: an edit of one field that is neither EDIT_SAME nor empty has made a write
- * to the cloud, or a Warning event for web that is in `after` and not in `before`
- * (judge_warnings()). */
-void judge_heard(const struct judge *j, const struct edit *e, int64_t writes, const char *before,
-                 const char *after);
+/* E7: an edit of one field that is neither EDIT_SAME nor empty, and that has changed the Service
+ * (`now`), has made a write to the cloud, or a Warning event for web that is in `after` and not in
+ * `before` (judge_warnings()). */
+void judge_heard(const struct judge *j, const struct edit *e, struct json_object *now,
+                 int64_t writes, const char *before, const char *after);
 /* The Warning events of web in an EventList, with how often each came; a text to compare. */
 const char *judge_warnings(struct arena *a, struct json_object *events);
 /* The nodes behind a Service, as judge_members() compares them. */

@@ -17,8 +17,9 @@
 #include "tests/fault/world.h"
 #include "trimtab/provider.h"
 
-#define STATE_MAX (64 << 20)
-#define SERVICE   "/api/v1/namespaces/default/services/web"
+#define STATE_MAX  (64 << 20)
+#define SERVICE    "/api/v1/namespaces/default/services/web"
+#define FURTHER_MS 1000000 /* behind RIG_LATER, and before the second pause of adr/0050 is over */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -361,6 +362,21 @@ static void judge_plan(struct trial *t)
     }
 }
 
+/* A try that is refused as the one before it prepares nothing anew. */
+int further_tries(struct trial *t, int64_t ms, const char *why)
+{
+    const char *first = NULL;
+    probe_forget_writes(t->s.probe);
+    int rc = stage_settle(&t->s, ms);
+    size_t n = probe_writes_done(t->s.probe, t->s.a, &first);
+    if (rc == ERR_OK && n > 0) {
+        report(t,
+               arena_printf(t->s.a, "E8: %s, and %zu writes are made in further tries, such as %s",
+                            why, n, first));
+    }
+    return rc;
+}
+
 static const char *warnings_now(struct trial *t)
 {
     struct json_object *events = rig_get(t->s.rig, "/api/v1/namespaces/default/events");
@@ -402,7 +418,8 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
-    judge_heard(&j, &args->edit, rig_mutations(t.s.rig), warnings, warnings_now(&t));
+    judge_heard(&j, &args->edit, service_now(&t, "web"), rig_mutations(t.s.rig), warnings,
+                warnings_now(&t));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
@@ -410,6 +427,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     rc = rc == ERR_OK ? write_text(&t, "reach", json_text(t.s.a, reach, JSON_COMPACT)) : rc;
     rc = rc == ERR_OK ? write_room(&t, start, end) : rc;
     rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
+    rc = rc == ERR_OK ? further_tries(&t, FURTHER_MS, "it was made an hour ago") : rc;
     if ((edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
         (void)probe_asked(t.s.probe, t.s.a);
@@ -499,6 +517,21 @@ static int without_web(struct trial *t, const char **ret)
     return rc;
 }
 
+/* Nodes stay in the pool of a balancer that frontends of other programs keep.  On Azure the first
+ * external Service brings them there: one has been and gone before the trial. */
+static int fill_pools(struct trial *t)
+{
+    const struct step steps[] = {{STEP_CREATE, "first", "{\"ports\":[{\"port\":8081}]}"},
+                                 {STEP_DELETE, "first", NULL}};
+    int rc = ERR_OK;
+    for (size_t i = 0;
+         str_eq(t->args->edit.kind->cloud, "azure") && rc == ERR_OK && i < ARRAY_LEN(steps); i++) {
+        rc = stage_step(&t->s, &steps[i]);
+        rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
+    }
+    return rc;
+}
+
 static void judge_writes(struct trial *t)
 {
     const char *first = NULL;
@@ -511,6 +544,23 @@ static void judge_writes(struct trial *t)
     }
 }
 
+/* Azure bills each public IP: one that was made for a Service that cannot be served goes. */
+static void judge_billed(struct trial *t, struct json_object *before)
+{
+    struct json_object *azure = json_member(rig_world(t->s.rig), "azure");
+    if (azure == NULL) {
+        return;
+    }
+    json_object_object_foreach(azure, id, o)
+    {
+        (void)o;
+        if (published(t) == NULL && strstr(id, "/publicIPAddresses/") != NULL &&
+            json_member(json_member(before, "azure"), id) == NULL) {
+            report(t, arena_printf(t->s.a, "E8: it cannot be served, and %s stays", id));
+        }
+    }
+}
+
 /* E8: a Service that can never work is tried without writing, and leaves nothing. */
 enum trial_code trial_new(const struct trial_args *args)
 {
@@ -519,6 +569,7 @@ enum trial_code trial_new(const struct trial_args *args)
     open_trial(&t, args);
     int rc = begin(&t);
     rc = rc == ERR_OK ? run_start(&t) : rc;
+    rc = rc == ERR_OK ? fill_pools(&t) : rc;
     rc = rc == ERR_OK ? without_web(&t, &want) : rc;
     if (rc != ERR_OK) {
         return close_trial(&t, rc, TRIAL_OK);
@@ -528,11 +579,13 @@ enum trial_code trial_new(const struct trial_args *args)
         err_clear(&t.err);
         return close_trial(&t, ERR_OK, TRIAL_REFUSED);
     }
+    struct json_object *before = rig_world(t.s.rig);
     rc = stage_settle(&t.s, FIRST_TRIES_MS);
     probe_begin(t.s.probe, NULL, NULL);
     rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
     if (rc == ERR_OK) {
         judge_writes(&t);
+        judge_billed(&t, before);
         rc = without_web(&t, &got);
     }
     const char *diff = rc == ERR_OK ? world_difference(t.s.a, want, got) : NULL;

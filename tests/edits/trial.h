@@ -2,9 +2,9 @@
 /* trial.h: one run of an edit in this process, and its findings.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
- *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come
- *                     and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach",
- *                     "EDIT.room", "EDIT.calls", "EDIT.asked"
+ *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; further
+ *                     tries write nothing (E8); nodes come and go; the edit is taken back.  Writes
+ *                     "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls", "EDIT.asked"
  *     trial_cold()    once per edit: the same while no controller runs, which then starts and
  *                     carries out the plan of `trimtab plan` (E5)
  *     trial_new()     once per edit that is not good: the Service is made so; one that cannot be

@@ -41,6 +41,8 @@ int edit_now(struct trial *t, const char *patch);
 void report(void *arg, const char *line);
 /* E4: the cloud and its Services are as after the edit without a fault. */
 void compare_end(struct trial *t, const char *want, const char *when);
+/* E8: tries of the next `ms` write nothing; `why` begins the finding. */
+int further_tries(struct trial *t, int64_t ms, const char *why);
 /* Takes a reference to `reach`. */
 struct judge judge_of(struct trial *t, struct json_object *before, struct json_object *reach);
 

@@ -5,9 +5,10 @@
 #include "common/base/str.h"
 
 static const struct flow *const tables[] = {
-    flows_gce,           flows_gce_l4,         flows_azure,       flows_azure_addresses,
-    flows_azure_batches, flows_azure_machines, flows_azure_moves, flows_azure_links,
-    flows_aws,           flows_aws_edits,      flows_aws_many,    flows_aws_options};
+    flows_gce,           flows_gce_l4,      flows_azure,          flows_azure_addresses,
+    flows_azure_batches, flows_azure_blind, flows_azure_machines, flows_azure_moves,
+    flows_azure_links,   flows_aws,         flows_aws_edits,      flows_aws_many,
+    flows_aws_options};
 
 const struct flow *flow_at(const char *cloud, size_t i)
 {

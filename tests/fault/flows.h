@@ -80,6 +80,7 @@ extern const struct flow flows_gce_l4[];
 extern const struct flow flows_azure[];
 extern const struct flow flows_azure_addresses[];
 extern const struct flow flows_azure_batches[];
+extern const struct flow flows_azure_blind[];
 extern const struct flow flows_azure_machines[];
 extern const struct flow flows_azure_moves[];
 extern const struct flow flows_azure_links[];

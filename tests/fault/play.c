@@ -97,22 +97,13 @@ static int open_stage(struct play *p, struct json_object *world, const char *con
 #define SECOND_MS  400000  /* a second try may find out what the first one did not come to */
 #define RETRIES_MS 1000000 /* several more */
 
-static bool edits(const struct flow *f)
-{
-    bool some = false;
-    for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END; i++) {
-        some = some || f->steps[i].act == STEP_PATCH;
-    }
-    return some;
-}
-
 /* On Google a refusal that is met again at each retry costs no writes: nothing is prepared anew
- * (docs/adr/0074).  Edits are those of tests/edits. */
+ * (docs/adr/0074). */
 static int watch_retries(struct play *p)
 {
     const struct fault_kind *kind = p->s.kind;
     const char *first = NULL;
-    if (kind->status != 403 || p->s.cloud != NULL || edits(p->flow) || !probe_fired(p->s.probe)) {
+    if (kind->status != 403 || p->s.cloud != NULL || !probe_fired(p->s.probe)) {
         return ERR_OK;
     }
     int64_t before = probe_count(p->s.probe);

@@ -32,6 +32,7 @@ static const struct site sites[] = {
     {.name = "both-families", .ipv6 = true},
     {.name = "slow", .settings = "{\"async\":\"azure-async\",\"polls\":2,\"retry_after\":3}"},
     {.name = "slow-location", .settings = "{\"async\":\"location\",\"polls\":1}"},
+    {.name = "blind", .settings = "{\"list_lag_ms\":5000}", .lags = true},
     {.name = "slow-body", .settings = "{\"async\":\"body\",\"polls\":1}"},
     {0},
 };

@@ -27,6 +27,7 @@ struct site {
     bool ipv6;            /* the cluster has both families */
     const char *config;   /* members of the cloud-config beside the usual ones, JSON; NULL: none */
     const char *settings; /* the world's "sim.azure", JSON; NULL: none */
+    bool lags;            /* its lists do, by the controller's clock */
 };
 
 /* The simulator's own: NULL or "".  NULL: no such site. */

@@ -51,6 +51,7 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
         args.sim.ipv4 = args.sim.ipv6 = s->site->ipv6;
         args.sim.nodes = world == NULL && s->site->nodes > 0 ? s->site->nodes : args.sim.nodes;
         args.cloud_config = site_config(s->site, s->a, s->config);
+        args.shared_clock = s->site->lags;
     }
     if (s->site != NULL && world != NULL) {
         site_set(s->site, world);

@@ -421,11 +421,28 @@ static void learn_addresses(struct arena *a, struct json_object *gce, struct nam
     }
 }
 
+/* The address in the description of a rule that ingress-gce would make: it is known only if it
+ * could be reserved before the rule was made, and at a quota it could not.  A description is never
+ * changed afterwards, and the rule has its address as a member. */
+static void drop_known_address(struct arena *a, struct json_object *rule)
+{
+    const char *text = str_nonnull(json_str(rule, "description"));
+    struct json_object *o = NULL;
+    if (json_parse_arena(a, text, strlen(text), NULL, &o, NULL) == ERR_OK) {
+        json_object_object_del(o, "networking.gke.io/service-ip");
+        json_add_str(rule, "description", json_text(a, o, JSON_SORTED));
+    }
+}
+
 static void add_lines(struct arena *a, const char *path, struct json_object *resource,
                       struct names *names, struct json_object *out)
 {
+    struct json_object *clean = clean_resource(a, resource);
     (void)names;
-    json_add(out, path, clean_resource(a, resource));
+    if (strstr(path, "/forwardingRules/") != NULL) {
+        drop_known_address(a, clean);
+    }
+    json_add(out, path, clean);
 }
 
 const struct world_rules world_rules_gce = {

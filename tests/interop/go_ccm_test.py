@@ -195,7 +195,7 @@ def many_nodes(t):
         want = sorted(f"node-{n}" for n in range(235) if n not in (3, 77, 201))
         one.until("both pools follow", lambda: one.members() == sorted(want * 2))
         one.create("ext-late", ports=[{"port": 90}])
-        one.until_address("ext-late")
+        one.until_made("ext-late")
         one.until("the new pool is full", lambda: one.members() == sorted(want * 3))
         one.at_rest()
         resources = one.resources()

@@ -360,7 +360,11 @@ def managed_own(c):
     c.drop_group(mine)
 
 
-PLAIN = (counted_nlb, counted_classic, counted_restart, nlb_ports, nlb_udp, nlb_local, nlb_attributes, nlb_health, nlb_inside,
-         nlb_tls, nlb_turns_into_none, type_refused, classic_ports, classic_settings, classic_local, classic_groups,
-         classic_tags, deleted_by_hand)
-MANAGED = (managed, managed_udp, managed_own)
+# (NLBSecurityGroupMode, scenarios that run one after the other in one account).  Those that are counted stand together: the first
+# one reads the network for the others.
+ACCOUNTS = (
+    ("", (counted_nlb, counted_classic, counted_restart, nlb_ports, nlb_udp, nlb_local)),
+    ("", (nlb_attributes, nlb_health, nlb_inside, nlb_tls, nlb_turns_into_none, type_refused)),
+    ("", (classic_ports, classic_settings, classic_local, classic_groups, classic_tags, deleted_by_hand)),
+    ("Managed", (managed, managed_udp, managed_own)),
+)

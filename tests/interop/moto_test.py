@@ -8,10 +8,13 @@ TRIMTAB_AWS_PYTHON names the Python that has them, where it is not the one that 
 `pip install 'moto[server]' boto3`.
 
 Each scenario (moto_scenarios.py) runs in two clusters, one with either cloud.  After each step both accounts are read by
-boto3 and compared (aws_view.py), and a plan must say that nothing is left to be done.  Then trimtab is killed after each
-single write of a creation, and what the next one finds must be deletable.  At the end nothing is left in either account.
+boto3 and compared (aws_view.py), and a plan must say that nothing is left to be done.  In other clusters trimtab is killed
+after each single write of a creation, and what the next one finds must be deletable.  At the end nothing is left in any
+account.  Most of the time is waiting, so all clusters run side by side, each with its thread.
 The calls of each step are printed; those of LIMITS are what docs/performance.md says.
 """
+import concurrent.futures
+import itertools
 import os
 import re
 import sys
@@ -35,7 +38,11 @@ from moto_world import Cluster  # noqa: E402  pylint: disable=wrong-import-posit
 # moto has added some of too many tags when it refuses them (row 31 of docs/spec/aws.md §10.4).
 SOME_TAGS = re.compile(r"^/classic <web>/tags/k\d+: None")
 PROGRAMS = sys.argv[1:3]
+LOOK = 8                      # the most calls of a sync that has nothing to do
 MOTO_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "moto_server.py")
+MODES = ("", "Managed")       # NLBSecurityGroupMode
+STRANDS = 2                   # clusters that share the writes of one creation
+THREADS = 6 * STRANDS + len(scenarios.ACCOUNTS)  # six creations, and the scenarios
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
 LIMITS = {
     "NLB create, first, 2 ports": (14, 14), "NLB create, further, 1 port": (8, 8), "NLB no change": (6, 7),
@@ -61,39 +68,90 @@ def lockstep(pair, scenario):
         yield steps[0] if isinstance(steps[0], tuple) else (steps[0], ())
 
 
-def play(t, pair, scenario, table):
+def play(t, pair, scenario):
     title = scenario.__name__.replace("_", " ")
     for step, refused in lockstep(pair, scenario):
         calls = [c.settle(refused) for c in pair]
-        table.append((title, step, *calls))
+        t.table.append((title, step, *calls))
         wrong = [line for line in differences(*(c.view() for c in pair)) if not SOME_TAGS.search(line)]
         for c in pair:
             wrong += [] if refused else [f"{c.where}: {line}" for line in c.plan()]
-        counts, limits = [sum(c.values()) for c in calls], LIMITS.get(step, (1000, 1000))
+        counts = [sum(c.values()) for c in calls]
+        limits = [most + LOOK * c.more_looks for c, most in zip(pair, LIMITS.get(step, (1000, 1000)))]
         wrong += [f"{c.where}: {n} calls instead of {most}: {ops}"
                   for c, n, most, ops in zip(pair, counts, limits, calls) if n > most]
         t.check(f"{title}: {step}: the same in both, {counts[0]} and {counts[1]} calls", wrong)
 
 
-def interrupted(t, cluster, what, notes, start):
-    """The controller dies after each single write of a creation, and the Service is deleted before the next one starts."""
-    wrong, writes = [], 0
-    while True:
-        writes += 1
+class Deaths:
+    """The controller dies after each single write of a creation, and the Service is deleted before the next one starts.
+
+    Each such deletion waits for ten seconds (docs/adr/0073-own-writes-before-lists.md).  So STRANDS clusters share the writes,
+    and those of all Deaths wait side by side, in threads of `pool`.
+    """
+
+    def __init__(self, pool, where, mode, what, notes):
+        self.where, self.mode, self.what, self.notes = where, mode, what, notes
+        self.strands = [pool.submit(self.strand, first) for first in range(1, STRANDS + 1)]
+
+    def strand(self, first):
+        """Dies after the write `first` and each STRANDS-th one from there; what is wrong, and the first number of writes that no
+        creation has."""
+        wrong = []
+        with Cluster(PROGRAMS, self.where, self.mode, boto3, MOTO_SERVER) as cluster:
+            start = cluster.view()
+            cluster.start()
+            for writes in itertools.count(first, STRANDS):
+                died = self.die_after(cluster, writes)
+                wrong += [f"after {writes} writes: {line}" for line in differences(start, cluster.view())]
+                if not died:
+                    return wrong, writes
+
+    def die_after(self, cluster, writes):
+        """Returns false if the creation was complete with fewer writes."""
         cluster.begin()
         cluster.relay.hold_after(writes)
-        cluster.service("web", notes, ports=scenarios.ports(80, 81))
+        cluster.service("web", self.notes, ports=scenarios.ports(80, 81))
         cluster.until("it is held or done", lambda: cluster.relay.held.is_set() or 'verb="ensure"' in cluster.log()[cluster.mark:])
-        complete = not cluster.relay.held.is_set()
+        died = cluster.relay.held.is_set()
         cluster.kill()
         cluster.relay.release()
         cluster.delete("web")
         cluster.start()
         cluster.until_gone("web")
-        wrong += [f"after {writes} writes: {line}" for line in differences(start, cluster.view())]
-        if complete:
-            break
-    t.check(f"{what}: killed after each of {writes - 1} writes in {cluster.where}, nothing is left", wrong)
+        return died
+
+    def check(self, t):
+        wrong, ends = [], []
+        for strand in self.strands:
+            try:
+                lines, end = strand.result()
+                ends.append(end)
+            except Exception:  # pylint: disable=broad-except  one that breaks is one failed line
+                lines = traceback.format_exc().splitlines()
+            wrong += lines
+        count = min(ends, default=1) - 1
+        t.check(f"{self.what}: killed after each of {count} writes in {self.where}, nothing is left", wrong)
+
+
+def all_deaths(pool):
+    """Each creation, in each cloud."""
+    jobs = [(mode, f"NLB, {mode or 'no groups'}", scenarios.NLB) for mode in MODES] + [("", "classic", {})]
+    return [Deaths(pool, where, *job) for job in jobs for where in ("sim", "moto")]
+
+
+class Results:
+    """The results of one thread, kept until their turn comes."""
+
+    def __init__(self):
+        self.checks, self.table = [], []
+
+    def check(self, *result):
+        self.checks.append(result)
+
+    def tell(self, t):
+        for result in self.checks:
+            t.check(*result)
 
 
 def print_table(table):
@@ -105,35 +163,39 @@ def print_table(table):
                                                           sorted(sim.keys() | other.keys()) if sim.get(op) != other.get(op))))
 
 
-def account(t, mode, chosen, table):
+def account(mode, played):
+    """Scenarios, one after the other, in two clusters."""
+    t = Results()
     with Cluster(PROGRAMS, "sim", mode, boto3) as sim, Cluster(PROGRAMS, "moto", mode, boto3, MOTO_SERVER) as other:
         pair, starts = (sim, other), []
         for c in pair:
             starts.append(c.view())
             c.start()
-        for scenario in scenarios.MANAGED if mode else scenarios.PLAIN:
-            if chosen and scenario.__name__ not in chosen:
-                continue
+        for scenario in played:
             try:
-                play(t, pair, scenario, table)
+                play(t, pair, scenario)
             except Exception:  # pylint: disable=broad-except  one that breaks is one failed line
                 t.check(scenario.__name__, traceback.format_exc().splitlines())
                 break
         for c, start in zip(pair, starts):
-            t.check(f"{mode or 'no groups'}: nothing is left in {c.where}", differences(start, c.view()))
-            if not chosen or "interrupted" in chosen:
-                interrupted(t, c, f"NLB, {mode or 'no groups'}", scenarios.NLB, start)
-            if not mode and (not chosen or "interrupted" in chosen):
-                interrupted(t, c, "classic", {}, start)
+            t.check(f"{', '.join(x.__name__ for x in played)}: nothing is left in {c.where}", differences(start, c.view()))
+    return t
 
 
 def main():
     if boto3 is None:
         return tap.skip("moto and boto3 are not installed (pip install 'moto[server]' boto3)")
     print(f"# moto {moto.__version__}, boto3 {boto3.__version__}")
-    t, table = tap.Report(), []
-    for mode in ("", "Managed"):
-        account(t, mode, sys.argv[3:], table)
+    t, table, chosen = tap.Report(), [], sys.argv[3:]
+    interrupts = not chosen or "interrupted" in chosen
+    accounts = [(mode, [x for x in every if not chosen or x.__name__ in chosen]) for mode, every in scenarios.ACCOUNTS]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=THREADS) as pool:
+        deaths = all_deaths(pool) if interrupts else []
+        for results in [pool.submit(account, *one) for one in accounts if one[1]]:
+            results.result().tell(t)
+            table += results.result().table
+        for job in deaths:
+            job.check(t)
     if table:
         print_table(table)
     return t.end()

@@ -605,6 +605,31 @@ def test_links__are_what_ip_lists(tool):
     assert "loopback=1" in ours["lo"] and "ethernet=1" in ours["eth0"] and "up=1" in ours["eth0"]
 
 
+def test_links_and_addresses__are_listed_again_after_a_change_only(tool):
+    def listed():
+        before = int(tool("requests rtnl")[0])
+        found = " ".join(tool("links") + tool("addrs"))
+        return found, int(tool("requests rtnl")[0]) - before
+
+    def await_kept():
+        await_true("nothing is listed again", lambda: listed()[1] == 0)
+    await_kept()
+    for change, words in (("link add near0 type veth peer name near1", "near0 index="), ("link set near0 address 02:00:00:00:00:07", "02:00:00:00:00:07"),
+                          ("addr add 198.51.100.1/24 dev near0", "198.51.100.1/24 link="), ("link set near0 name near2", "near2 index=")):
+        command("ip", *change.split())
+        assert words in listed()[0], (change, listed())
+        await_kept()
+    command("ip", "addr", "add", "198.51.100.2/24", "dev", "near2", "valid_lft", "3000", "preferred_lft", "3000")
+    expect([listed()[1] > 0 for _ in range(3)], [True] * 3)  # its lifetime goes down without a word
+    command("ip", "addr", "del", "198.51.100.2/24", "dev", "near2")
+    flood = "\n".join(f"addr {verb} 203.0.113.{i}/32 dev near2" for _ in range(4) for verb in ("add", "del") for i in range(1, 255))
+    command("ip", "-batch", "-", text=flood + "\naddr add 198.51.100.3/24 dev near2\n")
+    assert "198.51.100.3/24 link=" in listed()[0] and "203.0.113." not in listed()[0], listed()
+    await_kept()
+    command("ip", "link", "del", "near2")
+    assert "near2" not in listed()[0] and "198.51.100." not in listed()[0], listed()
+
+
 # --- the rest ---------------------------------------------------------------------------------------------------
 
 def test_sysctls(tool):

@@ -17,6 +17,7 @@ import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
+import controller_world  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
 from product import configured, events, tidy  # noqa: E402  pylint: disable=wrong-import-position
@@ -46,6 +47,29 @@ def test_kube_ipvs0__has_service_addresses__no_reason_not_to_start(c):
     finally:
         world.command("ip", "link", "del", "kube-ipvs0")
     c.remove("web")
+
+
+def test_keepalived__has_addresses_of_the_pool__start_goes_on_and_no_other_service_gets_them(c):
+    c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    for address in (FIRST, "192.0.2.49"):
+        world.command("ip", "addr", "add", f"{address}/32", "dev", "eth0")
+    try:
+        c.kill()
+        c.start()
+        assert c.logged('pool \\"public\\" contains 192.0.2.49, which this machine has on eth0; no other Service gets it'), c.log()
+        c.until("the Service is synced", lambda: c.logged("Synced", "demo/web"))
+        assert c.addresses("web") == [FIRST] and world.tcp(FIRST, 80)[0] in world.NODES
+        assert c.serve("other", ports=((80, 30181),)) == ["192.0.2.50"]
+        c.post("asks", {"local.trimtab.io/addresses": "192.0.2.49"}, ports=((80, 30182),))
+        c.until("an event", lambda: [m for _, m in events(c, "asks") if "192.0.2.49 is reserved for this machine" in m])
+    finally:
+        for address in (FIRST, "192.0.2.49"):
+            world.command("ip", "addr", "del", f"{address}/32", "dev", "eth0")
+    c.kill()
+    c.start()
+    c.until("it gets the address", lambda: [i["ip"] for i in c.ingress("asks")] == ["192.0.2.49"])
+    c.remove("web", "other", "asks")
 
 
 def test_ipv6__off_on_the_link__said_and_ipv4_goes_on(c):
@@ -178,6 +202,33 @@ def test_link__down_then_renamed__address_stays_and_is_announced_under_the_new_n
         c.until("the new port", lambda: len(product.elements()["all4"]) == 2)
         c.until("the new name", lambda: "lan9" in c.run_command("explain", "demo/web")[1])
     c.until("the client reaches it", lambda: world.tcp(address, 80)[0] in world.NODES)
+    c.remove("web")
+
+
+PAIR = ["--leader-elect=true", "--leader-elect-resource-name=trimtab", "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s",
+        "--leader-elect-retry-period=1s"]
+
+
+def test_pair_on_one_machine__second_waits_for_the_lease_and_takes_over(c):
+    """As while a Deployment replaces its pod: the instance's lock is the first one's meanwhile."""
+    [address] = c.serve("web")
+    c.stop()
+    first = c.start(*PAIR).trimtab
+    c.until("the first serves", lambda: c.logged("Synced", "demo/web"))
+    c.runs += 1
+    c.trimtab = subprocess.Popen([c.trimtab_exe, *c.flags(), f"--kubeconfig={c.kubeconfig}", "-v=2", *PAIR],  # pylint: disable=consider-using-with
+                                 stderr=c.file(f"run-{c.runs}"), env=c.environment())
+    try:
+        c.until("the second waits", lambda: c.logged("this replica opens when it leads", f"runs here (pid {first.pid})") or c.trimtab.poll() is not None)
+        assert c.trimtab.poll() is None, c.log()
+        assert world.tcp(address, 80)[0] in world.NODES
+    finally:
+        first.terminate()
+        first.wait(controller_world.LIMIT_S)
+    c.until("the second serves", lambda: c.logged("Synced", "demo/web"))
+    c.until("a client is answered", lambda: world.tcp(address, 80)[0] in world.NODES)
+    c.stop()
+    c.start()
     c.remove("web")
 
 

@@ -155,7 +155,7 @@ def test_resources__orphans():
         w.create("web")
         w.create("gone")
         w.until_address("web")
-        w.until_address("gone")
+        w.until_made("gone")
         w.until("both are done", lambda: len(w.logged('"Synced"')) >= 2)
         w.stop()
         state = w.must("GET", "/sim/state")

@@ -294,7 +294,7 @@ def test_plan__synced_edited_deleted():
     with Cluster(PROGRAMS, "--nodes=3") as w:
         w.start()
         w.create("web")
-        address = w.until_address("web")
+        address = w.until_made("web")
         w.until("it is done", lambda: w.logged('"Synced"'))
         w.stop()
         r = w.cli("plan")
@@ -324,7 +324,7 @@ def test_plan__deletion_is_seen_as_the_controller_sees_it():
     with Cluster(PROGRAMS, "--nodes=1") as w:
         w.start()
         w.create("ours")
-        w.until_address("ours")
+        w.until_made("ours")
         w.until("it is done", lambda: w.logged('"Synced"'))
         w.stop()
         w.patch("ours", {"metadata": {"finalizers": ["gke.networking.io/l4-netlb-v1"]}})   # the provider's own
@@ -375,7 +375,7 @@ def test_json__every_member_is_on_the_page_and_every_one_on_the_page_is_there():
     with Cluster(PROGRAMS, "--nodes=2") as w:
         w.start()
         w.create("web")
-        address = w.until_address("web")
+        address = w.until_made("web")
         w.until("it is done", lambda: w.logged('"Synced"'))
         assert w.logged('detail="TCP 80-80 → pool"')     # a line of the log says which port
         w.stop()
@@ -437,7 +437,7 @@ def test_plan__saved_state_in_place_of_the_cloud():
     with Cluster(PROGRAMS, "--nodes=3") as w:
         w.start()
         w.create("web")
-        w.until_address("web")
+        w.until_made("web")
         w.until("it is done", lambda: w.logged('"Synced"'))
         w.stop()
         w.write("world.json", w.frozen())

@@ -52,7 +52,7 @@ class Cluster(World):
     def synced(self, name, meta=None, **spec):
         self.start()
         self.create(name, meta, **spec)
-        self.until_address(name)
+        self.until_made(name)
         self.until("it is done", lambda: self.logged('"Synced"'))
         self.stop()
 

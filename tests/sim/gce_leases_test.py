@@ -46,6 +46,11 @@ def lease_calls(w):
     return {op: n for op, n in w.calls()["kubernetes"].items() if op.startswith("leases.")}
 
 
+def log_of_first(w):
+    with open(os.path.join(w.folder, "run-1"), encoding="utf-8") as f:
+        return f.read()
+
+
 def test_two_processes__one_writes_and_the_other_takes_over():
     with World(PROGRAMS, "--nodes=3") as w:
         first = w.start(*FLAGS).trimtab
@@ -61,6 +66,8 @@ def test_two_processes__one_writes_and_the_other_takes_over():
             w.create("pool")
             w.until_address("two")
             w.until_address("pool")
+            w.until("the first one has ended its syncs", lambda: all(
+                re.search(f'"Synced" service="default/{name}"', log_of_first(w)) for name in ("two", "pool")))
             assert not w.logged('"Synced"'), "the second one writes, too"
             w.forget_calls()
         finally:
@@ -71,8 +78,7 @@ def test_two_processes__one_writes_and_the_other_takes_over():
         spec = lease(w)["spec"]
         assert spec["holderIdentity"] not in ("", holder) and spec["leaseTransitions"] == 1, spec
         assert not w.mutations() and not w.service_writes(), w.calls()
-        with open(os.path.join(w.folder, "run-1"), encoding="utf-8") as f:
-            assert '"Released lease"' in f.read()
+        assert '"Released lease"' in log_of_first(w)
         w.create("three", INTERNAL)
         w.until_address("three")
 

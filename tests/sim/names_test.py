@@ -324,7 +324,7 @@ def test_edited_and_deleted_while_nobody_looked__nothing_is_left():
         for i, name in enumerate(edits):
             w.create(name, {"annotations": PLAIN}, ports=[{"port": 9000 + i}])
         for name in edits:
-            w.until_address(name)
+            w.until_made(name)
         w.stop()
         for name, edit in edits.items():
             w.patch(name, {"metadata": {"annotations": {**{k: None for k in PLAIN}, **edit}}})

@@ -141,7 +141,7 @@ def cluster_policy(cloud):
         w.start()
         w.run_pod("first", 0)
         w.create("web")
-        w.until_address("web")
+        w.until_made("web")
         w.until("all nodes are healthy", lambda: w.reached() == {0, 1, 2})
         assert w.traced() == (0, {0, 1, 2}), w.traced()
         # About to be removed: kube-proxy calls itself unfit, and nobody is left who takes the node out.

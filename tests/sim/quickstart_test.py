@@ -36,7 +36,7 @@ def test_ours__holds_no_wait_however_slow_the_cloud_is():
     with World(PROGRAMS, "--nodes=3") as w:
         w.start()
         w.create("web")
-        w.until_address("web")
+        w.until_made("web")
         w.until("the address is given back", lambda: not w.cloud("addresses"))
         counts = w.calls()["gce"]
         waits = sum(n for operation, n in counts.items() if "Operations." in operation)

@@ -68,7 +68,7 @@ class Desk(World):
         self.create("web")
         self.create("left")
         for name in ("web", "left"):
-            self.until_address(name)
+            self.until_made(name)
         self.until("both are done", lambda: len(self.logged('"Synced"')) >= 2)
         self.stop()
         self.patch("left", {"metadata": {"finalizers": None}})

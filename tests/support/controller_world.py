@@ -268,8 +268,9 @@ class World:
         return self.until(f"{name} has an address", lambda: self.address(name))
 
     def until_made(self, name):
-        """The address is published before a plan's last operations; this waits for those, too."""
+        """The address is published before a plan's last operations; this waits for those, too.  Returns the address."""
         self.until(f"{name} is made", lambda: self.address(name) and self.logged('"Synced"', f'service="default/{name}"', 'verb="ensure"'))
+        return self.address(name)
 
     def until_gone(self, name):
         self.until(f"{name} is gone", lambda: self.get(name) is None)

@@ -106,9 +106,20 @@ static void report_plan(struct fake_provider *p, const struct tt_call *call,
                                  .n_operations = n,
                                  .waves = n > 0};
     p->host->report_plan(p->host->ctx, call, &plan);
+    if (p->fails_first) {
+        op.flags = 0;
+        p->host->report_operation(p->host->ctx, call, &op, TT_QUOTA, "no", 1);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         p->host->report_operation(p->host->ctx, call, &op, TT_OK, "", 1);
         p->host->report_call(p->host->ctx, call, "fake", "things.insert", 200, 1);
+    }
+    if (n > 0 && p->restore_code != TT_OK) {
+        op.flags = TT_OP_RESTORES;
+        op.verb = TT_OP_CREATE;
+        p->host->report_plan(p->host->ctx, call, &plan);
+        p->host->report_operation(p->host->ctx, call, &op, p->restore_code, "no", 1);
     }
 }
 

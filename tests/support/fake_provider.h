@@ -49,6 +49,8 @@ struct fake_provider {
     const char *ip;            /* of the ingress; NULL: ensure sets none */
     uint32_t plan_operations;  /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
     uint32_t operation_flags;  /* with it: TT_OP_… of each operation */
+    bool fails_first;          /* with it: another operation fails before these are carried out */
+    int32_t restore_code;      /* not TT_OK: then it is restored, which ends so */
     const char *finding;       /* with it: a finding of each plan; NULL: none */
     const char *serves_nobody; /* with it: why no client is served; NULL: clients are served */
     const char *hold;          /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */

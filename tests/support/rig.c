@@ -212,7 +212,7 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
         o.cfg.traffic_log = rig_file(r, "traffic.log");
         o.cfg.kube_log = rig_file(r, "kube.log");
     }
-    if (is_aws(&o.cfg, world) || o.cfg.latency != SIM_LATENCY_NONE) {
+    if (is_aws(&o.cfg, world) || o.cfg.latency != SIM_LATENCY_NONE || args->shared_clock) {
         o.cfg.clock = r->fake;
     }
     r->base = event_base_new();

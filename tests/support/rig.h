@@ -55,8 +55,9 @@ struct rig_args {
     /* text of gce.conf, azure.json or aws.conf in place of the world's or the simulator's; */
     const char *cloud_config;
     /* "<endpoint>" and "<own>" (what the simulator says) are filled in; NULL: theirs */
-    bool log_traffic; /* the simulator logs calls: rig_file(r, "traffic.log") and "kube.log" */
-    bool real_clock;  /* the controller runs by the real one */
+    bool log_traffic;  /* the simulator logs calls: rig_file(r, "traffic.log") and "kube.log" */
+    bool real_clock;   /* the controller runs by the real one */
+    bool shared_clock; /* the simulator runs by the controller's, whatever the cloud */
 };
 
 /* Starts the simulator.  The controller does not run yet.  ERR_INVALID: the world, a flag. */

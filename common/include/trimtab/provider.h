@@ -128,15 +128,18 @@ struct tt_batch {
 #define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
 /* Since 1.4.  A delete that releases a reservation of this plan; not counted as a deletion. */
 #define TT_OP_GIVES_BACK 0x10u
-/* Since 1.8.  A working resource is deleted for its replacement: report_plan() first stores the
- * last applied settings on the Service (it may block), and the controller restores them
- * (TT_ITEM_FORMER) if the replacement fails, also in another process. */
+/* Since 1.8.  A working resource is deleted for its replacement, or changed because another one is:
+ * report_plan() first stores the last applied settings on the Service (it may block), and the
+ * controller restores them (TT_ITEM_FORMER) if the replacement fails, also in another process. */
 #define TT_OP_PUT_BACK 0x20u
 /* Since 1.9.  Each process does it once for itself, without a change of the load balancer (such as
  * an announcement).  A plan with nothing else causes no event. */
 #define TT_OP_AGAIN 0x40u
 /* Since 1.11.  Clients are served as asked without it: nothing is restored when it fails. */
 #define TT_OP_SERVES_WITHOUT 0x80u
+/* Since 1.12.  Restores what an operation of this call took away, because its replacement failed.
+ * When it fails, too, nothing is known to serve: the next try does not wait. */
+#define TT_OP_RESTORES 0x100u
 /* One difference: path in the resource, and its texts.  NULL old: added; NULL new: removed. */
 struct tt_field {
     const char *path;
@@ -484,8 +487,9 @@ struct tt_host {
 #define TT_CAP_MORE_PARTS 0x20u
 /* Its ensure and plan make validate()'s checks: only explain calls validate() (since 1.5). */
 #define TT_CAP_CHECKS_ITSELF 0x40u
-/* A change of status.loadBalancer.ingress by another writer causes a sync with TT_REASON_SPEC: it
- * programs the status, or restores it (since 1.7). */
+/* A change of status.loadBalancer.ingress causes a sync with TT_REASON_SPEC, in which the provider
+ * programs the status, restores it, or gives up what the status named before (since 1.7).  The
+ * first addresses of a Service, when this process wrote them, cause none. */
 #define TT_CAP_FOLLOWS_INGRESS 0x80u
 /* Its own thread calls kube_* and may_mutate with `call` NULL, also while close() runs (since 1.8).
  * Such a request is not retried; it fails after 2 s, and after 0.5 s when the process ends. */

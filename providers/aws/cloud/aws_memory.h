@@ -19,6 +19,8 @@
 #define AWS_KNOWS_NO_CERT    0x8u /* SetLoadBalancerListenerSSLCertificate is forbidden */
 /* UpdateSecurityGroupRuleDescriptionsIngress is forbidden */
 #define AWS_KNOWS_NO_TEXTS 0x10u
+/* An ensure has failed, and none has ended well since: what it made hangs on no balancer yet */
+#define AWS_KNOWS_HALF 0x20u
 
 struct aws_memory;
 struct aws_memory *aws_memory_new(void);

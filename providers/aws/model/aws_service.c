@@ -354,13 +354,20 @@ static bool is_host_of(const char *host, const char *name)
     return strncmp(at, name, n) == 0 && at[n] == '-';
 }
 
+bool aws_status_names_ours(const struct aws_service *s)
+{
+    for (uint32_t i = 0; i < s->in->n_ingress; i++) {
+        if (is_host_of(str_nonnull(s->in->ingress[i].hostname), s->lb_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum aws_claim aws_service_claim(const struct aws_service *s)
 {
     const struct tt_service *in = s->in;
-    bool named = false;
-    for (uint32_t i = 0; i < in->n_ingress; i++) {
-        named = named || is_host_of(str_nonnull(in->ingress[i].hostname), s->lb_name);
-    }
+    bool named = aws_status_names_ours(s);
     if (s->kind != AWS_ELSEWHERE || (!named && !svc_has_finalizer(in, LB_CLEANUP_FINALIZER))) {
         return AWS_CLAIM_NONE;
     }

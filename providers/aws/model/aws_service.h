@@ -109,6 +109,8 @@ enum aws_claim {
     AWS_CLAIM_GOES, /* the status names another one, or the owner has annotated handed-over */
 };
 enum aws_claim aws_service_claim(const struct aws_service *s);
+/* Does its status name the load balancer that trimtab makes for it? */
+bool aws_status_names_ours(const struct aws_service *s);
 /* "NLB" / "classic load balancer": in messages. */
 const char *aws_kind_text(enum aws_kind kind);
 

@@ -17,8 +17,9 @@
 
 #include <string.h>
 
-#define KIND       "classic load balancer"
-#define SPARE_PORT 65535 /* and those below it */
+#define KIND        "classic load balancer"
+#define SPARE_PORT  65535 /* and those below it, */
+#define SPARE_PORTS 100   /* as many as AWS gives listeners to a balancer */
 
 bool aws_texts_have(const struct aws_texts *t, const char *text)
 {
@@ -145,6 +146,20 @@ static bool is_port_used(const struct aws_classic_run *r, int32_t port)
     return false;
 }
 
+/* Has an earlier sync tried such a listener?  It is still there when AWS did not let the listeners
+ * go that were to be replaced; another one at each retry would fill the balancer. */
+static bool was_tried(const struct aws_classic_run *r, const struct aws_classic_listener *l)
+{
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        const struct aws_classic_listener *left = &r->seen->listeners[i];
+        if (left->port > SPARE_PORT - SPARE_PORTS && is_removed(&r->listeners, left->port) &&
+            has_alike(left, 1, l)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Listeners on spare ports like those that are recreated.  They go with the ones that are replaced;
  * their ports are let in by no rule of ours.  *ret_n 0: none is needed, or there is no room. */
 static const struct aws_classic_listener *listeners_try(struct aws_classic_run *r, size_t *ret_n)
@@ -157,7 +172,7 @@ static const struct aws_classic_listener *listeners_try(struct aws_classic_run *
     size_t n = 0;
     for (size_t i = 0; i < diff->n_create; i++) {
         const struct aws_classic_listener *l = &diff->create[i];
-        if (!is_removed(diff, l->port) || has_alike(tried, n, l)) {
+        if (!is_removed(diff, l->port) || has_alike(tried, n, l) || was_tried(r, l)) {
             continue;
         }
         while (is_port_used(r, port)) {
@@ -272,27 +287,75 @@ static void listeners_undo(struct aws_classic_run *r, int cleared, int made)
     }
 }
 
-static void plan_listeners(struct aws_classic_run *r)
+static int listeners_make(struct aws_classic_run *r, const struct aws_classic_listener *items,
+                          size_t n)
 {
     struct aws_planning *p = r->p;
+    const char *why = arena_printf(p->a, "Service %s has this port", p->service->key);
+    int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
+    draft_listeners(p, d, items, n);
+    return d;
+}
+
+/* Those that are made again, of which AWS took one of each kind before (listeners_try()). */
+static void listeners_replace(struct aws_classic_run *r, int cleared)
+{
+    struct aws_planning *p = r->p;
+    const struct aws_listener_diff *diff = &r->listeners;
+    struct aws_classic_listener *again =
+        ARENA_ARRAY(p->a, struct aws_classic_listener, diff->n_create);
+    size_t n = 0;
+    for (size_t i = 0; i < diff->n_create; i++) {
+        if (is_removed(diff, diff->create[i].port)) {
+            again[n++] = diff->create[i];
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    int d = listeners_make(r, again, n);
+    struct lb_op *op = aws_draft_op(p, d);
+    op->part = "listeners";
+    op->finally = LB_FINALLY_IN_PLACE;
+    op->only_if_op = cleared;
+    op->only_if = LB_DONE | LB_TOLERATED;
+    listeners_undo(r, cleared, d);
+    lb_plan_effect(p->plan, p->service->key,
+                   "Ports whose listeners are recreated are interrupted briefly.");
+}
+
+/* Those of further ports, in a request for each kind: AWS takes all listeners of a request or none,
+ * and a port without certificate does not wait for one whose certificate is not there. */
+static void listeners_add(struct aws_classic_run *r)
+{
+    const struct aws_listener_diff *diff = &r->listeners;
+    for (size_t i = 0; i < diff->n_create; i++) {
+        struct aws_classic_listener *alike =
+            ARENA_ARRAY(r->p->a, struct aws_classic_listener, diff->n_create);
+        size_t n = 0;
+        bool first = true;
+        for (size_t k = 0; k < diff->n_create; k++) {
+            const struct aws_classic_listener *l = &diff->create[k];
+            if (!is_removed(diff, l->port) && has_alike(l, 1, &diff->create[i])) {
+                first = first && k >= i;
+                alike[n++] = *l;
+            }
+        }
+        if (first && n > 0 && !is_removed(diff, diff->create[i].port)) {
+            (void)listeners_make(r, alike, n);
+        }
+    }
+}
+
+static void plan_listeners(struct aws_classic_run *r)
+{
     size_t n_tried = 0;
     const struct aws_classic_listener *tried = listeners_try(r, &n_tried);
     int cleared = listeners_remove(r, true, tried, n_tried);
-    if (r->listeners.n_create > 0) {
-        const char *why = arena_printf(p->a, "Service %s has this port", p->service->key);
-        int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
-        draft_listeners(p, d, r->listeners.create, r->listeners.n_create);
-        aws_draft_op(p, d)->part = "listeners";
-        if (cleared >= 0) {
-            struct lb_op *op = aws_draft_op(p, d);
-            op->finally = LB_FINALLY_IN_PLACE;
-            op->only_if_op = cleared;
-            op->only_if = LB_DONE | LB_TOLERATED;
-            listeners_undo(r, cleared, d);
-            lb_plan_effect(p->plan, p->service->key,
-                           "Ports whose listeners are recreated are interrupted briefly.");
-        }
+    if (cleared >= 0) {
+        listeners_replace(r, cleared);
     }
+    listeners_add(r);
     listeners_certify(r);
     (void)listeners_remove(r, false, NULL, 0);
 }

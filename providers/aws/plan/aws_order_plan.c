@@ -12,7 +12,7 @@
  *                                        that leave first
  *     a health check that changes        rules that let probes reach targets
  *     a classic balancer's check         rules that let probes reach targets; the balancer
- *     a listener that is made            the one of its port, or that makes room; rules
+ *     a listener that is made            the one that it replaces, or that makes room; rules
  *     a listener that changes            its target group is filled and checked as it should be;
  *                                        rules
  *     a listener that leaves             in BALANCE: its replacement's target group and rules; in
@@ -236,11 +236,21 @@ struct order {
     const unsigned *roles;
 };
 
+/* Is it a listener of a further port, and the other goes for one that replaces it?  That gives no
+ * room, and the further port is not to hang on it. */
+static bool is_beside(const struct order *o, size_t at, size_t on)
+{
+    const struct lb_op *goes = &o->plan->ops[o->steps[on].op];
+    return o->roles[at] == LISTENER && o->roles[on] == LISTENER_GOES && goes->undo != NULL &&
+           !lb_op_ends_undo(&o->plan->ops[o->steps[at].op], goes->undo);
+}
+
 static bool follows(const struct order *o, size_t at, size_t on)
 {
     const struct aws_step *s = &o->steps[at];
     const struct aws_step *other = &o->steps[on];
-    if (other->phase >= s->phase || (o->roles[at] & GOES && is_setting(other))) {
+    if (other->phase >= s->phase || (o->roles[at] & GOES && is_setting(other)) ||
+        is_beside(o, at, on)) {
         return false;
     }
     if (s->write->narrows) {

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
-static bool all_go(const struct azure_sync *y, const struct azure_owners *o)
+static bool all_go(const struct azure_sync *y, const struct azure_owners *o, bool *ret_refused)
 {
     bool go = true;
+    *ret_refused = false;
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        go = go && (it->service == NULL || !it->want || !azure_owners_have(o, it->item->key));
+        bool owns = it->service != NULL && azure_owners_have(o, it->item->key);
+        go = go && (!owns || !it->want);
+        *ret_refused = *ret_refused || (owns && it->taken_back);
     }
     return go;
 }
@@ -24,8 +27,10 @@ const char *azure_owners_why(const struct azure_sync *y, const struct azure_owne
     bool many = set.n > 1;
     const char *who =
         many ? arena_printf(a, "%s and %zu more", set.items[0], set.n - 1) : set.items[0];
-    if (all_go(y, o)) {
-        return arena_printf(a, "%s %s", who, many ? "go" : "goes");
+    bool refused;
+    if (all_go(y, o, &refused)) {
+        return refused ? arena_printf(a, "%s %s refused", who, many ? "are" : "is")
+                       : arena_printf(a, "%s %s", who, many ? "go" : "goes");
     }
     return is_new ? arena_printf(a, "%s %s it", who, many ? "need" : "needs")
                   : arena_printf(a, "it is not as %s %s for", who, many ? "ask" : "asks");
@@ -54,6 +59,15 @@ size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan)
     return y->stage_is_new ? plan->n_ops : y->stage_op;
 }
 
+static bool is_clinging(const struct azure_sync *y, const char *pip)
+{
+    const struct azure_clinging *one = y->clinging_pips;
+    while (one != NULL && !azure_id_eq(one->id, pip)) {
+        one = one->next;
+    }
+    return one != NULL;
+}
+
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e)
 {
     struct arena *a = y->s->a;
@@ -73,6 +87,8 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     if (e->follows > 0) {
         w->etag = LB_VALUE_OF(e->follows - 1, "etag");
     }
+    w->doubtful = e->kind == AZURE_PIPS && e->doc == NULL && !is_clinging(y, e->id);
+    w->was = e->was != NULL ? azure_doc_etag(e->was) : NULL;
     w->touches_pips = e->touches_pips;
     w->touches_lbs = e->touches_lbs;
     w->announced = e->announced;
@@ -110,13 +126,16 @@ const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_a
                                        .id = arena_strdup(life, ask->id),
                                        .body = ask->doc},
                               .touches_pips = ask->kind == AZURE_LBS};
+    const char *until_name =
+        name_of(life, until, ask->until_pip != NULL ? ask->until_pip : ask->id);
     struct lb_undo *undo = ARENA_NEW(life, struct lb_undo);
     *undo = (struct lb_undo){
         .verb = ask->verb,
         .kind = azure_arm_word(ask->kind),
         .name = name_of(life, ask->kind, ask->id),
         .until_kind = azure_arm_word(until),
-        .until_name = name_of(life, until, ask->until_pip != NULL ? ask->until_pip : ask->id),
+        .until_name = ask->until_lb != NULL ? arena_strdup(life, ask->until_lb) : until_name,
+        .takes_down = ask->takes_down,
         .type = &azure_put_type,
         .arg = w,
         .calls = 1,

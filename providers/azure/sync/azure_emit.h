@@ -44,13 +44,16 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
 /* The index from which on the plan's operations are those of the stage under way. */
 size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan);
 /* How a document is put back as it was, should the public IP `until_pip`, which the same plan
- * makes, or (NULL) the next write of the document be refused. */
+ * makes, the balancer `until_lb`, which it writes, or (both NULL) the next write of the document
+ * be refused. */
 struct azure_undo_ask {
     enum lb_verb verb;
     enum azure_kind kind;
     const char *id;
     struct json_object *doc; /* in the sync's life */
     const char *until_pip;   /* ID, or NULL */
+    const char *until_lb;    /* name, or NULL */
+    bool takes_down;         /* as in lb_undo */
 };
 const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask);
 /* "checked, as it should be" */

@@ -2,8 +2,9 @@
 /* azure_handle.h: the provider's handle: what open() builds and every call shares.
  *
  * Immutable after open() but for the members that lock themselves (auth, arm) and for what only one
- * call at a time touches (snapshot, assigned, redirected): the descriptor asks for a single worker,
- * because all Services share documents.  azure_provider.h has the entries of the descriptor. */
+ * call at a time touches (snapshot, assigned and the maps after it): the descriptor asks for a
+ * single worker, because all Services share documents.  azure_provider.h has the entries of the
+ * descriptor. */
 #ifndef TRIMTAB_AZURE_HANDLE_H
 #define TRIMTAB_AZURE_HANDLE_H
 
@@ -14,6 +15,7 @@
 #include "providers/azure/arm/azure_auth.h"
 #include "providers/azure/model/azure_names.h"
 #include "providers/azure/snapshot/azure_snapshot.h"
+#include "providers/azure/snapshot/azure_written.h"
 
 #include <trimtab/provider.h>
 
@@ -32,12 +34,18 @@ struct azure_provider {
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
     struct azure_snapshot *snapshot;
+    struct azure_written *written; /* public IPs; NULL: nothing is asked, so no list lags */
     /* "ns/name" → char *: addresses that were given out, blank separated; a status
      * may lag behind */
     struct map *assigned;
     /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet →
      * where they were let in for it, blank separated */
     struct map *redirected;
+    /* "ns/name" of Services that were shut again after a refusal (azure_retreat.h) → uint64_t: the
+     * digest of what they asked for */
+    struct map *retreated;
+    /* "ns/name" → struct azure_first (azure_first.h): Services that have never been served */
+    struct map *firsts;
     /* Load balancing rules that a network interface may carry, as Azure has said when it refused
      * one more; counts until that moment of the clock.  0: it never did. */
     size_t rules_per_nic;

@@ -149,6 +149,9 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
             (void)json_object_array_add(array, json_object_get(r->call.answer));
         }
     }
+    if (seen->kind == AZURE_PIPS && !seen->one) {
+        array = azure_written_correct(y->p->written, y->s->a, seen->scope, array);
+    }
     azure_snapshot_put_list(y->p->snapshot, seen->kind, seen->scope, array);
     seen->array = array;
     seen->read = true;
@@ -269,11 +272,13 @@ static int read_missing(struct azure_sync *y, struct azure_seen *const *missing,
 
 /* ---- what the lists say ---------------------------------------------------------------------- */
 
-/* Lists come first, so what was asked for by its name is there twice when the list has it, too. */
-static bool is_there(struct json_object *const *items, size_t n, struct json_object *o)
+/* Lists come first, so what was asked for by its name is there twice when the list has it, too.
+ * The one by its name is right where a list lags behind.  False: no list has it. */
+static bool replace(struct json_object **items, size_t n, struct json_object *o)
 {
     for (size_t i = 0; i < n; i++) {
         if (azure_id_eq(azure_doc_id(items[i]), azure_doc_id(o))) {
+            items[i] = o;
             return true;
         }
     }
@@ -293,7 +298,7 @@ static void collect(struct azure_sync *y, enum azure_kind k, struct json_object 
         const struct azure_seen *seen = &y->seen[i];
         struct json_object *o;
         AZURE_EACH (o, seen->kind == k ? seen->array : NULL) {
-            if (!seen->one || !is_there(*ret, *ret_n, o)) {
+            if (!seen->one || !replace(*ret, *ret_n, o)) {
                 (*ret)[(*ret_n)++] = o;
             }
         }
@@ -458,6 +463,9 @@ void azure_need_lists(struct azure_sync *y)
     }
     for (const struct azure_clinging *link = y->clinging_links; link != NULL; link = link->next) {
         azure_need_one(y, AZURE_PLSS, link->id);
+    }
+    for (const struct azure_clinging *pip = y->clinging_pips; pip != NULL; pip = pip->next) {
+        azure_need_one(y, AZURE_PIPS, pip->id);
     }
 }
 

@@ -25,15 +25,23 @@ struct azure_item {
     const struct azure_service *service;
     const struct azure_service *flip;
     bool want;
-    bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
+    bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h), */
+    bool admitted;      /* and is let in there before */
     bool closes_later;  /* what it has left is closed after its status (stage "close") */
     bool looks_again;   /* a machine that a node names was not found when it was to join */
     bool saw_links;     /* no link of it is anywhere that this sync does not know */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
-    const char *was_on; /* planning: the balancer that it is on before; NULL: none */
-    bool was_old;       /* that one is a Basic one that has to go */
-    bool bare;          /* no node belongs into its pool, and none is in it */
+    /* It leaves that balancer, and no node of its target serves it yet; or NULL */
+    const char *moves_from;
+    bool has_left;       /* it is not there any more, but where the driver has put it back */
+    bool moves_to_nodes; /* the target had nodes before */
+    const char *back_to; /* its target is this one again: the move was refused; or NULL */
+    const char *was_on;  /* planning: the balancer that it is on before; NULL: none */
+    bool was_old;        /* that one is a Basic one that has to go */
+    bool too_early;      /* it was refused a while ago, and nothing is tried (azure_first.h) */
+    bool taken_back;     /* likewise refused now: what was made for it goes, so `want` is false */
+    bool bare;           /* no node belongs into its pool, and none is in it */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":
      * there is no room for one; NULL:  none is made anew */
@@ -103,6 +111,9 @@ struct azure_sync {
     /* IDs of private link services that stand on frontends that have to go, as Azure said; no list
      * that was read has them */
     struct azure_clinging *clinging_links;
+    /* IDs of public IPs that are in use, as Azure said when they were to be deleted: the list that
+     * says otherwise may lag behind, and each is read by its name */
+    struct azure_clinging *clinging_pips;
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -169,6 +180,8 @@ struct azure_write {
     struct azure_call_spec spec;
     /* of the document, where an earlier operation of the plan writes it, too */
     struct lb_value etag;
+    bool doubtful;              /* a refusal as in use makes the sync look again, once */
+    const char *was;            /* etag of the document as it was planned on, or NULL */
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
@@ -176,9 +189,9 @@ struct azure_write {
     bool announced;             /* the first owner gets an event of its success or failure */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
-/* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a
- * conflict, it is looked again, at that set by its name, and once more deleted (6.11).  Other
- * failures stay as they are. */
+/* A balancer could not be deleted for a scale set's sake, or a public IP for that of a frontend,
+ * and no list said so: that is a conflict.  The sync looks again, at the scale set or public IP by
+ * its name, and deletes once more, or does what it sees then (6.11).  Other failures stay. */
 void azure_write_failed(const struct azure_write *w, struct err *err);
 extern const struct lb_op_type azure_put_type;
 extern const struct lb_op_type azure_delete_type;

@@ -38,7 +38,8 @@ void azure_write_failed(const struct azure_write *w, struct err *err)
     bool is_lb = w->spec.kind == AZURE_LBS;
     bool clings = is_lb && w->spec.verb == AZURE_DELETE &&
                   azure_error_clinging_set(a, err, w->arm->config->resource_group) != NULL;
-    if (clings || (is_lb && azure_error_clinging_link(a, err) != NULL)) {
+    if (clings || (w->doubtful && err->code == ERR_IN_USE) ||
+        (is_lb && azure_error_clinging_link(a, err) != NULL)) {
         err->code = ERR_CONFLICT;
     }
 }
@@ -181,6 +182,9 @@ static void remember(struct azure_sync *y, struct azure_clinging **list, const c
 static void remember_clinging(struct azure_sync *y, const struct azure_write *w,
                               const struct err *err)
 {
+    if (w->doubtful && err->code == ERR_CONFLICT) {
+        remember(y, &y->clinging_pips, arena_strdup(y->s->life, w->spec.id));
+    }
     if (w->spec.kind != AZURE_LBS) {
         return;
     }
@@ -286,6 +290,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     }
     if (w->announced && outcome != LB_TOLERATED) {
         announce(y, op, outcome == LB_DONE, err);
+    }
+    if (known && w->spec.kind == AZURE_PIPS) {
+        azure_written_note(y->p->written, w->spec.id, gone ? NULL : w->answer, w->was);
     }
     if (known) {
         azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);

@@ -66,6 +66,7 @@ struct gce_bs_input {
     uint32_t verb;
     enum gce_kind kind;
     bool adopts;         /* lb_puts_right() says no: what is found may be another program's */
+    bool leads_back;     /* lb_leads_back() */
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
     bool tags_known;     /* they were looked for; else firewalls' tags are not compared */
     const struct err *tags_err; /* of the sync's arena; NULL: none */

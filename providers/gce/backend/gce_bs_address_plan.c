@@ -174,7 +174,9 @@ int bs_hold_former(struct bs_emit *e, const struct gce_rule *rule, const char *n
     const struct gce_address *held = gce_slots_address(e->seen, name);
     bool internal = str_eq(rule->scheme, "INTERNAL");
     bool can = !internal || !str_is_empty(rule->subnetwork);
-    bool stands = held != NULL && str_eq(gce_l4_ip_without_prefix(e->a, held->ip), d.ip);
+    /* That which clients know stays: the rule that goes was made for a wish that is refused. */
+    bool stands = held != NULL && (str_eq(gce_l4_ip_without_prefix(e->a, held->ip), d.ip) ||
+                                   gce_former_address_is_known(e->a, e->in->service, held->ip));
     if (!can || stands || str_set_has(&e->in->reserved_ips, d.ip) ||
         lb_plan_makes_room(e->p, e->in->key, gce_collection_word(GCE_ADDRESSES))) {
         return -1;

@@ -194,15 +194,19 @@ static void drop_unwanted_of_local(struct bs_ensure *n)
     drop_firewalls(n, firewalls, -1, "spec.ipFamilies changed", false);
 }
 
+/* Leading back leaves the check that a refused edit has prepared: its next try needs it. */
 void bs_plan_drop_checks(struct bs_ensure *n)
 {
+    bool prepared = n->e.in->leads_back;
     if (!n->has_names) {
         return;
     }
-    if (n->d->check_shared) {
-        drop_local(n);
-    } else {
+    if (!n->d->check_shared) {
         drop_shared(n);
+    }
+    if (n->d->check_shared && !prepared) {
+        drop_local(n);
+    } else if (!prepared) {
         drop_unwanted_of_local(n);
     }
 }

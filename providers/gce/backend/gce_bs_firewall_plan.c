@@ -337,7 +337,11 @@ static void plan_narrow(struct bs_ensure *n, const struct bs_side *s,
     if (w.ip.text == NULL) {
         is.destinations = both->beside;
     }
-    int at = put_firewall(n, &w, &is, as_wanted(n, &w, &is), BS_DROP);
+    struct gce_firewall want = as_wanted(n, &w, &is);
+    if (!differs(n, &w, &is, &want)) {
+        return; /* it lets clients in to the new address alone already */
+    }
+    int at = put_firewall(n, &w, &is, want, BS_DROP);
     bs_op(&n->e, at)->why = w.change_why;
     bs_op(&n->e, at)->tidies = true;
     bs_pending_of(&n->e, at)->narrows = true;

@@ -215,17 +215,6 @@ static void order_one(struct lb_plan *p, const struct gce_pending *const *items,
     }
 }
 
-static bool share_an_owner(const struct lb_op *x, const struct lb_op *y)
-{
-    const char *key;
-    STR_SET_EACH (key, &x->owners) {
-        if (str_set_has(&y->owners, key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_of_groups(const struct lb_op *op)
 {
     return str_eq(op->kind, gce_collection_word(GCE_GROUPS));
@@ -237,7 +226,7 @@ static bool has_others(const struct lb_plan *p, size_t from)
 {
     for (size_t i = 0; i < from; i++) {
         if (p->ops[i].verb != LB_KEEP && !is_of_groups(&p->ops[i]) &&
-            share_an_owner(&p->ops[i], &p->ops[from])) {
+            lb_ops_share_owner(&p->ops[i], &p->ops[from])) {
             return true;
         }
     }
@@ -248,7 +237,7 @@ static bool has_others(const struct lb_plan *p, size_t from)
 static void order_after_groups(struct lb_plan *p, size_t from, const struct gce_pending *one)
 {
     for (size_t i = 0; i < from && (role_of(one) & (BACKEND | TURN | RULE_GOES)) != 0; i++) {
-        if (is_of_groups(&p->ops[i]) && share_an_owner(&p->ops[i], &p->ops[one->draft.at])) {
+        if (is_of_groups(&p->ops[i]) && lb_ops_share_owner(&p->ops[i], &p->ops[one->draft.at])) {
             lb_plan_after(p, one->draft.at, (int)i);
         }
     }

@@ -61,7 +61,9 @@ int tp_hold_former(struct tp_emit *e, const struct gce_names *names)
     const struct gce_tp_observed *o = e->o;
     const char *name = names->former_address;
     bool has = o->has_former == GCE_PRESENT;
-    if ((has && str_eq(o->former.ip, o->rule.ip)) || o->rule_ip_is_reserved ||
+    /* That which clients know stays: the rule that goes was made for a wish that is refused. */
+    bool known = has && gce_former_address_is_known(e->a, e->in->service, o->former.ip);
+    if (known || (has && str_eq(o->former.ip, o->rule.ip)) || o->rule_ip_is_reserved ||
         lb_plan_makes_room(e->p, e->in->key, gce_op_kind(GCE_ADDRESSES))) {
         return -1;
     }

@@ -223,6 +223,16 @@ static void stand_by_both(struct tp_ensure *n, struct firewall_plan *fp)
     }
 }
 
+/* As it should be until the former rule has gone. */
+static struct gce_firewall between(const struct tp_ensure *n, const struct firewall_plan *fp)
+{
+    struct gce_firewall want = wanted(n, fp->f);
+    for (size_t i = 0; n->ip.text != NULL && i < fp->beside.n; i++) {
+        want.destinations = gce_strs_with(n->e.a, &want.destinations, fp->beside.items[i]);
+    }
+    return want;
+}
+
 static void note_narrowing(struct tp_ensure *n, const struct firewall_plan *fp, int at,
                            const struct gce_firewall *want)
 {
@@ -242,6 +252,10 @@ void tp_plan_narrow(struct tp_ensure *n)
         const struct tp_narrowing *one = &n->narrowings[i];
         const struct firewall_plan fp = {.f = one->f, .found = &one->between, .told = true};
         struct gce_firewall want = wanted(n, one->f);
+        if (n->ip.text != NULL &&
+            gce_strs_same(e->a, &one->between.destinations, &want.destinations)) {
+            continue; /* it lets clients in to the new address alone already */
+        }
         struct lb_diff diff = changed_fields(n, &fp, want);
         tp_next_wave(e);
         int at = tp_emit(e,
@@ -250,8 +264,10 @@ void tp_plan_narrow(struct tp_ensure *n)
                                .n_fields = diff.n, .tidies = true,
                                .tolerate = e->facts->on_xpn ? LB_TOLERATE_FORBIDDEN : 0),
                          firewall_op(n, &fp, false));
-        tp_op(e, at)->only_if_op = one->after;
-        tp_op(e, at)->only_if = LB_DONE;
+        if (one->after >= 0) {
+            tp_op(e, at)->only_if_op = one->after;
+            tp_op(e, at)->only_if = LB_DONE;
+        }
         gce_emit_at(&e->out, at)->narrows = true;
     }
 }
@@ -260,15 +276,18 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
 {
     struct tp_emit *e = &n->e;
     bool create = fp->has != GCE_PRESENT;
+    struct gce_firewall want = between(n, fp);
     if (!create && !fp->differs) {
         tp_keep(e, GCE_FIREWALLS, fp->f->name);
+        if (fp->beside.n > 0) { /* an earlier try has let in at both addresses */
+            note_narrowing(n, fp, -1, &want);
+        }
         return ERR_OK;
     }
     int rc = check_tags(n, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    struct gce_firewall want = wanted(n, fp->f);
     struct lb_op op = LB_OP(.verb = create ? LB_CREATE : LB_CHANGE,
                             .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
                             .summary = firewall_summary(n, fp->f), .note = fp->note,
@@ -294,7 +313,18 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
     return ERR_OK;
 }
 
-/* §4.6.  Upstream compares neither protocol nor tags: see above. */
+/* Upstream compares neither protocol nor tags: see above. */
+static bool traffic_differs(const struct tp_ensure *n, const struct gce_firewall *want, bool mend)
+{
+    struct arena *a = n->e.a;
+    const struct gce_firewall *found = &n->o->traffic;
+    return gce_firewall_traffic_differs(a, found, want, &n->d->plain_ports) ||
+           (mend && gce_firewall_protocol_differs(found, want)) ||
+           (n->e.facts->repair_adopted && n->e.facts->node_tags.n > 0 &&
+            gce_firewall_tags_differ(a, found, want));
+}
+
+/* §4.6. */
 int tp_plan_traffic(struct tp_ensure *n, struct err *err)
 {
     struct arena *a = n->e.a;
@@ -315,10 +345,7 @@ int tp_plan_traffic(struct tp_ensure *n, struct err *err)
         struct str_set now = gce_strs_set(a, &found->sources);
         struct str_set then = gce_strs_set(a, &want.sources);
         n->ranges_changed = !str_set_eq(&now, &then) && !svc_ranges_allow_all(&then);
-        fp.differs = gce_firewall_traffic_differs(a, found, &want, &d->plain_ports) ||
-                     (mend && gce_firewall_protocol_differs(found, &want)) ||
-                     (n->e.facts->repair_adopted && n->e.facts->node_tags.n > 0 &&
-                      gce_firewall_tags_differ(a, found, &want));
+        fp.differs = traffic_differs(n, &want, mend);
         if (!mend && gce_firewall_protocol_differs(found, &want)) {
             lb_plan_left(n->e.p, n->e.in->key, "Firewall %s lets %s in, and %s is asked for",
                          want.name, found->allowed.items[0].protocol,
@@ -326,6 +353,10 @@ int tp_plan_traffic(struct tp_ensure *n, struct err *err)
         }
     }
     stand_by_both(n, &fp);
+    if (fp.beside.n > 0 && n->ip.text != NULL) {
+        want = between(n, &fp);
+        fp.differs = traffic_differs(n, &want, mend);
+    }
     return plan_firewall(n, &fp, err);
 }
 

@@ -452,7 +452,8 @@ static void plan_drop_node_check(struct tp_ensure *n)
     const struct gce_names *names = &n->d->names;
     const char *why = "no Service with policy Cluster is left";
     bool left_it = n->swapped || (n->new_pool && o->has_pool == GCE_PRESENT);
-    if (e->in->others_want_node_check || (!left_it && !e->in->node_check_is_orphan)) {
+    bool orphan = e->in->node_check_is_orphan && !e->in->leads_back;
+    if (e->in->others_want_node_check || (!left_it && !orphan)) {
         return;
     }
     if (o->has_node_check == GCE_PRESENT) {
@@ -474,11 +475,15 @@ static void plan_drop_node_check(struct tp_ensure *n)
     }
 }
 
-/* From Local to Cluster: the check of this Service alone, and its firewall. */
+/* From Local to Cluster: the check of this Service alone, and its firewall.  Leading back leaves
+ * the check that a refused edit has prepared: its next try needs it. */
 static void plan_drop_local_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const char *why = "spec.externalTrafficPolicy is not Local";
+    if (e->in->leads_back) {
+        return;
+    }
     if (n->o->has_local_check == GCE_PRESENT) {
         tp_next_wave(e);
         (void)tp_delete(e, GCE_CHECKS, n->d->names.local_check, why);

@@ -180,7 +180,8 @@ void local_director_follow_links(struct local_director *d, const struct local_an
     for (size_t i = 0; old != NULL && i < old->n; i++) {
         n_stays += names(order, old->on[i].link);
     }
-    if (old != NULL && (n_new > 0 || n_stays < old->n)) {
+    bool moves = old != NULL && (n_new > 0 || n_stays < old->n);
+    if (moves) {
         struct director_address *x = keep_alloc(address_size(n_stays + n_new));
         *x = *old;
         x->n = 0;
@@ -199,7 +200,9 @@ void local_director_follow_links(struct local_director *d, const struct local_an
         schedule(d, x);
     }
     mutex_unlock(&d->lock);
-    local_director_wake(d);
+    if (moves) { /* each sync asks, and most change nothing */
+        local_director_wake(d);
+    }
 }
 
 void local_director_withdraw(struct local_director *d, const struct ip_addr *addr)
@@ -222,6 +225,9 @@ void local_director_again(struct local_director *d, const struct ip_addr *addr)
         schedule(d, x);
     }
     mutex_unlock(&d->lock);
+    if (x != NULL) {
+        local_director_wake(d);
+    }
 }
 
 void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms)

@@ -497,6 +497,16 @@ static void read_reservations(struct local_ipam *m)
     qsort(m->reserved, m->n_reserved, sizeof *m->reserved, by_address);
 }
 
+void local_ipam_reserve(struct local_ipam *m, const struct ip_addr *addr, const char *service)
+{
+    if (ipam_reserved(m, addr) != NULL) {
+        return;
+    }
+    m->reserved = xrealloc(m->reserved, (m->n_reserved + 1) * sizeof *m->reserved);
+    m->reserved[m->n_reserved++] = (struct reserved){.addr = *addr, .service = service};
+    qsort(m->reserved, m->n_reserved, sizeof *m->reserved, by_address);
+}
+
 /* 1…n come before 0, then by name. */
 static bool comes_before(const struct local_pool *a, const struct local_pool *b)
 {

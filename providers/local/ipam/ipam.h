@@ -54,6 +54,8 @@ struct local_grant {
 /* Names and what many Services have in common are strings of `texts`.  Both must outlive it. */
 struct local_ipam *local_ipam_new(const struct local_config *config, struct intern_table *texts);
 void local_ipam_free(struct local_ipam *m);
+/* As a reservation of the configuration, of an address that has none; `service` outlives it. */
+void local_ipam_reserve(struct local_ipam *m, const struct ip_addr *addr, const char *service);
 /* As the Service is now.  An entry of `pending` goes when the status has its address. */
 void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64_t now_ms);
 /* It is gone: what it had alone was released at now_ms. */

@@ -3,6 +3,7 @@
  * the file of its subject. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
+#include "providers/local/kernel/rtnl_near.h"
 #include "providers/local/kernel/tally.h"
 
 #include <linux/netlink.h>
@@ -18,6 +19,7 @@ struct real_kernel {
     struct local_settler *settler;
     struct local_ipvs ipvs;
     struct local_watch *watch; /* NULL: not asked for */
+    struct local_near near;    /* without `watch` */
 };
 
 #define TALLIES(r)                                                                                 \
@@ -101,13 +103,24 @@ static int settle(struct local_kernel *k, struct err *err)
 static int links(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
                  struct err *err)
 {
-    return local_rtnl_links(&real(k)->rtnl, a, ret, ret_n, err);
+    struct real_kernel *r = real(k);
+
+    if (r->watch !=
+        NULL) { /* it looks once a second, and at carriers that the kernel tells of late */
+        return local_rtnl_links(&r->rtnl, a, ret, ret_n, err);
+    }
+    return local_near_links(&r->near, &r->rtnl, a, ret, ret_n, err);
 }
 
 static int addrs(struct local_kernel *k, struct arena *a, struct local_link_addr **ret,
                  size_t *ret_n, struct err *err)
 {
-    return local_rtnl_addrs(&real(k)->rtnl, real(k)->rt.protocol, a, ret, ret_n, err);
+    struct real_kernel *r = real(k);
+
+    if (r->watch != NULL) {
+        return local_rtnl_addrs(&r->rtnl, r->rt.protocol, a, ret, ret_n, err);
+    }
+    return local_near_addrs(&r->near, &r->rtnl, r->rt.protocol, a, ret, ret_n, err);
 }
 
 static int addr_set(struct local_kernel *k, int link, const struct ip_addr *addr, int64_t valid_ms,
@@ -322,6 +335,7 @@ static void real_free(struct local_kernel *k)
     local_nl_close(&r->ct);
     local_ipvs_close(&r->ipvs);
     local_watch_free(r->watch);
+    local_near_done(&r->near);
     local_nft_ranges_forget(&r->ranges);
     local_settler_free(r->settler);
     local_announcer_free(r->announcer);

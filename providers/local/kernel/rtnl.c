@@ -143,7 +143,8 @@ int local_rtnl_links(struct local_nl *nl, struct arena *a, struct local_link **r
 {
     struct local_nl_buf b = {0};
     struct links l = {.a = a};
-    local_nl_begin(nl, &b, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
+    struct nlmsghdr *m = local_nl_begin(nl, &b, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
+    mnl_attr_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS); /* half of what a link costs */
     int code = list(nl, &b, keep_link, &l, err);
     if (code == ERR_OK) {
         *ret = l.items;

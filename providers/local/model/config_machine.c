@@ -38,19 +38,43 @@ static bool hands_out(const struct local_pool *p, const struct ip_addr *addr)
            !local_ranges_cover(p->exclude, p->n_exclude, &one) && !(p->avoid_buggy_ips && buggy);
 }
 
+static bool is_own(const struct local_pool *p, const struct local_machine_addr *has)
+{
+    return !has->ours && !str_eq(has->interface, PROXY_INTERFACE) && hands_out(p, &has->net.addr);
+}
+
+/* keepalived and the like hold an address alone; an address of the machine comes with its network,
+ * and a pool that has it is a mistake.  Before the first run both are. */
+static bool passes(const struct local_machine *m, const struct local_machine_addr *has)
+{
+    return m->has_served && has->net.prefix == 8 * has->net.addr.len;
+}
+
+bool local_config_keeps_out(const struct local_config *config, const struct local_machine *m,
+                            const struct local_machine_addr *has)
+{
+    for (size_t i = 0; i < config->n_pools; i++) {
+        if (passes(m, has) && is_own(&config->pools[i], has)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void own_addresses(struct collector *c, const struct local_pool *p,
                           const struct local_machine *m)
 {
     for (size_t i = 0; i < m->n_addrs; i++) {
         const struct local_machine_addr *has = &m->addrs[i];
         char addr[IP_TEXT_MAX];
-        if (has->ours || str_eq(has->interface, PROXY_INTERFACE) || !hands_out(p, &has->net.addr)) {
+        if (!is_own(p, has)) {
             continue;
         }
         ip_format(&has->net.addr, addr);
-        add(c, true, p,
-            arena_printf(c->a, "pool \"%s\" contains %s, which this machine has on %s", p->name,
-                         addr, has->interface));
+        bool warns = passes(m, has);
+        add(c, !warns, p,
+            arena_printf(c->a, "pool \"%s\" contains %s, which this machine has on %s%s", p->name,
+                         addr, has->interface, warns ? "; no other Service gets it" : ""));
     }
 }
 

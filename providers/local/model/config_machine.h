@@ -18,13 +18,18 @@ struct local_machine {
     size_t n_interfaces;
     const struct local_machine_addr *addrs;
     size_t n_addrs;
+    bool has_served; /* an earlier run has left its table: Services count on this one */
 };
 
 /* Findings with the lines of pools, in their order.  Errors: an address of the machine would be
- * handed out.  Warnings: no host would ask for a pool's addresses by ARP; a glob
- * that no interface matches. */
+ * handed out.  Warnings: no host would ask for a pool's addresses by ARP; a glob that no interface
+ * matches; where it has served, an address without a network, as another program holds one for a
+ * while: it is to be left out (local_config_keeps_out()). */
 struct local_config_findings local_config_on_machine(struct arena *a,
                                                      const struct local_config *config,
                                                      const struct local_machine *m);
+/* Such an address of the machine, which some pool has. */
+bool local_config_keeps_out(const struct local_config *config, const struct local_machine *m,
+                            const struct local_machine_addr *has);
 
 #endif

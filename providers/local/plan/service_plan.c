@@ -583,3 +583,9 @@ void local_services_plan(struct lb_plan *plan, const char *instance, enum local_
     phase(plan, items, n, local_ipvs_drop);
     phase(plan, items, n, unguard);
 }
+
+void local_services_plan_drained(struct lb_plan *plan, const struct local_service_state *items,
+                                 size_t n)
+{
+    phase(plan, items, n, local_ipvs_drop);
+}

@@ -59,6 +59,9 @@ struct local_service_state {
 /* In how many ms the Service is to be checked again, because a destination drains; 0: none does. */
 int64_t local_ipvs_again_ms(const struct local_service_state *s);
 
+/* Appends the deletion of what has drained, and nothing else. */
+void local_services_plan_drained(struct lb_plan *plan, const struct local_service_state *items,
+                                 size_t n);
 /* A destination turns from or to ipvs-dr at one address and port: the kernel has one route for it,
  * which the other way to forward spoils, so that open connections break.  *ret: the
  * first such frontend. */

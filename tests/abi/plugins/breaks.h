@@ -8,12 +8,14 @@
 #define TRIMTAB_TESTS_ABI_BREAKS_H
 
 /* Nothing is wrong: LATER is built with a later header, OLDER knows the mandatory members only,
- * OWN_AFFAIR manages finalizers and events of its Services itself. */
+ * OWN_AFFAIR manages finalizers and events of its Services itself, SMALL_BATCHES takes two Services
+ * in one batch. */
 #define BREAKS_NOTHING(WAY)                                                                        \
     WAY(RIGHT, "right")                                                                            \
     WAY(LATER, "later")                                                                            \
     WAY(OLDER, "older")                                                                            \
-    WAY(OWN_AFFAIR, "own-affair")
+    WAY(OWN_AFFAIR, "own-affair")                                                                  \
+    WAY(SMALL_BATCHES, "small-batches")
 
 /* The descriptor: the controller does not start. */
 #define BREAKS_DESCRIPTOR(WAY)                                                                     \

@@ -7,6 +7,7 @@
  * must lead to. */
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ enum way { BREAKS(WAY_ENUM) WAY_MAX };
 static const char *const way_names[WAY_MAX] = {BREAKS(WAY_NAME)};
 
 static const struct tt_host *host;
-static enum way way; /* set by tt_provider_descriptor(), before everything else is called */
+#define SMALL_BATCH 2 /* Services of one batch of SMALL_BATCHES */
+static enum way way;  /* set by tt_provider_descriptor(), before everything else is called */
 
 /* ---- results --------------------------------------------------------------------------------- */
 static void fill(char *text, size_t n, char c)
@@ -207,6 +209,21 @@ static int32_t broken_key(void *provider, const struct tt_service *service, char
     return TT_OK;
 }
 
+/* Of SMALL_BATCHES. */
+static int32_t broken_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    (void)provider;
+    (void)call;
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        if (batch->n_items > SMALL_BATCH) {
+            host->result_fail(batch->items[i]->result, TT_INVALID, "a batch that is too large", 0);
+        } else {
+            host->result_done(batch->items[i]->result);
+        }
+    }
+    return batch->n_items > SMALL_BATCH ? TT_INVALID : TT_OK;
+}
+
 /* A row of the later header: more members, and a section that this host does not know. */
 struct later_row {
     struct tt_explain_row known;
@@ -343,6 +360,7 @@ TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
     static struct later_provider descriptor;
 
     way_find();
+    bool in_batches = way == RESULT_MISSING || way == SMALL_BATCHES;
     descriptor.known = (struct tt_provider){
         .open = UNLESS(NO_OPEN, broken_open),
         .close = UNLESS(NO_CLOSE, broken_close),
@@ -350,8 +368,10 @@ TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
         .ensure_load_balancer = UNLESS(NO_ENSURE, broken_call),
         .update_load_balancer = UNLESS(NO_UPDATE, broken_call),
         .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
-        .batch_key = way == HALF_BATCH || way == RESULT_MISSING ? broken_key : NULL,
-        .reconcile_batch = way == RESULT_MISSING ? broken_call : NULL,
+        .batch_key = way == HALF_BATCH || in_batches ? broken_key : NULL,
+        .reconcile_batch = in_batches ? broken_call : NULL,
+        .batch_max = way == SMALL_BATCHES ? SMALL_BATCH : 0,
+        .plan = way == SMALL_BATCHES ? broken_plan : NULL,
         .validate = way == REFUSED_SPEC ? broken_validate : NULL,
         .explain = way >= EXPLAIN_ROWS ? broken_explain : NULL,
     };

@@ -296,6 +296,11 @@ static void result_own(struct tt_result *r, uint32_t bits)
     r->own = bits;
 }
 
+static void result_drop_finalizer(struct tt_result *r, const char *name)
+{
+    (void)snprintf(r->dropped, sizeof(r->dropped), "%s", name);
+}
+
 static void result_condition(struct tt_result *r, const struct tt_condition *condition)
 {
     (void)snprintf(r->condition, sizeof(r->condition), "%s", condition->type);
@@ -341,6 +346,7 @@ int flow_kit_setup(void **state)
         .result_done = result_done,
         .result_again = result_again,
         .result_own = result_own,
+        .result_drop_finalizer = result_drop_finalizer,
         .result_condition = result_condition,
     };
     k->call = (struct tt_call){.size = sizeof(k->call),

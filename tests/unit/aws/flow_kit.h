@@ -37,6 +37,7 @@ struct tt_result {
     uint32_t own;       /* TT_OWN_… */
     unsigned serves;    /* how often that was said before the end, with `ingress` */
     char condition[64]; /* type of the last one */
+    char dropped[64];   /* the last finalizer that was */
     char *text;         /* arena's */
 };
 struct flow_kit {

@@ -195,3 +195,31 @@ const struct aws_group *service_named(const struct service_kit *s, const char *n
     }
     return NULL;
 }
+
+const char *service_waves(struct service_kit *s)
+{
+    return kit_waves(s->k);
+}
+
+const char *service_params(struct service_kit *s, const char *action, size_t nth, const char *but)
+{
+    return kit_params(s->k, kit_op(s->k, action, nth), but);
+}
+
+struct service_kit *service_standing(const char *ports, const char *lines)
+{
+    struct service_kit *s = service_kit_new();
+    s->k->ports = ports;
+    s->k->lines = lines;
+    service_settle(s, true);
+    return s;
+}
+
+const char *service_edited(struct service_kit *s)
+{
+    s->k->repairs = true;
+    service_plan(s, true);
+    const char *was = service_waves(s);
+    service_settle(s, true);
+    return was;
+}

@@ -30,6 +30,13 @@ int service_try(struct service_kit *s, bool want, struct err *err);
 void service_plan(struct service_kit *s, bool want);
 /* Plans, carries out, plans again; there is nothing to do then. */
 void service_settle(struct service_kit *s, bool want);
+/* The kit_waves() of the last plan; the kit_params() of its nth such operation. */
+const char *service_waves(struct service_kit *s);
+const char *service_params(struct service_kit *s, const char *action, size_t nth, const char *but);
+/* A classic balancer that is there, with whatever the kit's lines say. */
+struct service_kit *service_standing(const char *ports, const char *lines);
+/* Plans an edit, carries it out, and shows what it was. */
+const char *service_edited(struct service_kit *s);
 /* The text of the only finding, or "" none. */
 const char *service_finding(const struct service_kit *s);
 /* Effects of the plan, one per line. */

@@ -9,36 +9,6 @@
 
 #define LB "a5f3a7c9e0b1d4e2f8a6b1c2d3e4f5a6"
 
-static const char *waves(struct service_kit *s)
-{
-    return kit_waves(s->k);
-}
-
-static const char *params(struct service_kit *s, const char *action, size_t nth, const char *but)
-{
-    return kit_params(s->k, kit_op(s->k, action, nth), but);
-}
-
-/* A balancer that is there, with whatever the kit's lines say. */
-static struct service_kit *standing(const char *ports, const char *lines)
-{
-    struct service_kit *s = service_kit_new();
-    s->k->ports = ports;
-    s->k->lines = lines;
-    service_settle(s, true);
-    return s;
-}
-
-/* Plans an edit, carries it out, and shows what it was. */
-static const char *edited(struct service_kit *s)
-{
-    s->k->repairs = true;
-    service_plan(s, true);
-    const char *was = waves(s);
-    service_settle(s, true);
-    return was;
-}
-
 static struct aws_classic *balancer(struct service_kit *s)
 {
     assert_int_equal(s->k->world.n_classics, 1);
@@ -57,20 +27,21 @@ static void create__own_group__is_six_calls_in_three_waves(void **state)
     (void)state;
     struct service_kit *s = service_kit_new();
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateSecurityGroup; "
-                                  "2 AuthorizeSecurityGroupIngress, CreateLoadBalancer, "
-                                  "AuthorizeSecurityGroupIngress; "
-                                  "3 ConfigureHealthCheck, RegisterInstancesWithLoadBalancer");
+    assert_string_equal(service_waves(s),
+                        "1 CreateSecurityGroup; "
+                        "2 AuthorizeSecurityGroupIngress, CreateLoadBalancer, "
+                        "AuthorizeSecurityGroupIngress; "
+                        "3 ConfigureHealthCheck, RegisterInstancesWithLoadBalancer");
     assert_string_equal(
-        params(s, "CreateLoadBalancer", 0, "Tags"),
+        service_params(s, "CreateLoadBalancer", 0, "Tags"),
         "LoadBalancerName=" LB " Listeners.member.1.Protocol=tcp "
         "Listeners.member.1.LoadBalancerPort=80 Listeners.member.1.InstanceProtocol=tcp "
         "Listeners.member.1.InstancePort=30080 Subnets.member.1=subnet-1 "
         "Subnets.member.2=subnet-2 SecurityGroups.member.1=<CreateSecurityGroup id>");
-    assert_string_equal(params(s, "AuthorizeSecurityGroupIngress", 1, ""),
+    assert_string_equal(service_params(s, "AuthorizeSecurityGroupIngress", 1, ""),
                         "GroupId=sg-nodes IpPermissions.1.IpProtocol=-1 "
                         "IpPermissions.1.Groups.1.GroupId=<CreateSecurityGroup id>");
-    assert_string_equal(params(s, "ConfigureHealthCheck", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "ConfigureHealthCheck", 0, "LoadBalancerName"),
                         "HealthCheck.Target=TCP:30080 HealthCheck.Interval=10 "
                         "HealthCheck.Timeout=5 HealthCheck.UnhealthyThreshold=6 "
                         "HealthCheck.HealthyThreshold=2");
@@ -92,8 +63,9 @@ static void create__named_groups__needs_no_wave_before_it(void **state)
     (void)service_group(s, "sg-b", "b", NULL);
     s->k->lines = "security-groups=sg-a\nextra-security-groups=sg-b\ninternal=true";
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancer, AuthorizeSecurityGroupIngress; "
-                                  "2 ConfigureHealthCheck, RegisterInstancesWithLoadBalancer");
+    assert_string_equal(service_waves(s),
+                        "1 CreateLoadBalancer, AuthorizeSecurityGroupIngress; "
+                        "2 ConfigureHealthCheck, RegisterInstancesWithLoadBalancer");
     service_settle(s, true);
     assert_string_equal(joined(s, &balancer(s)->groups), "sg-a sg-b");
     assert_string_equal(balancer(s)->scheme, "internal");
@@ -112,14 +84,14 @@ static void create__policies_and_attributes__are_set_when_it_stands(void **state
                   "connection-draining-enabled=true\nconnection-draining-timeout=20";
     service_plan(s, true);
     assert_string_equal(
-        waves(s),
+        service_waves(s),
         "1 CreateSecurityGroup; "
         "2 AuthorizeSecurityGroupIngress, CreateLoadBalancer, AuthorizeSecurityGroupIngress; "
         "3 CreateLoadBalancerPolicy, CreateLoadBalancerPolicy, ModifyLoadBalancerAttributes, "
         "ConfigureHealthCheck, RegisterInstancesWithLoadBalancer; "
         "4 SetLoadBalancerPoliciesForBackendServer, SetLoadBalancerPoliciesForBackendServer, "
         "SetLoadBalancerPoliciesOfListener");
-    assert_string_equal(params(s, "ModifyLoadBalancerAttributes", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "ModifyLoadBalancerAttributes", 0, "LoadBalancerName"),
                         "LoadBalancerAttributes.ConnectionDraining.Enabled=true "
                         "LoadBalancerAttributes.ConnectionDraining.Timeout=20 "
                         "LoadBalancerAttributes.ConnectionSettings.IdleTimeout=90");
@@ -139,102 +111,6 @@ static void create__no_subnet__says_why(void **state)
     assert_int_equal(service_try(s, true, &err), ERR_INVALID);
     assert_non_null(strstr(err.message, "subnet"));
     assert_int_equal(s->k->plan.n_ops, 0);
-    service_kit_free(s);
-}
-
-/* ---- listeners ------------------------------------------------------------------------------- */
-
-static void listeners__changed_port__are_made_anew_back_to_back(void **state)
-{
-    (void)state;
-    struct service_kit *s = standing("80:30080 81:30081", "");
-    s->k->ports = "80:31080 81:30081";
-    service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck");
-    const struct lb_op *create = kit_op(s->k, "CreateLoadBalancerListeners", 1);
-    assert_int_equal(create->finally, LB_FINALLY_IN_PLACE);
-    assert_int_equal(create->only_if_op, 1);
-    assert_int_equal(create->only_if, LB_DONE | LB_TOLERATED);
-    assert_non_null(strstr(service_effects(s), "interrupted"));
-    service_settle(s, true);
-    service_kit_free(s);
-}
-
-/* The former balancer, and then its policies. */
-static void listeners__made_anew__undo_makes_the_former_ones(void **state)
-{
-    (void)state;
-    struct service_kit *s = standing("443:30443 81:30081", "ssl-cert=arn:one\nssl-ports=443\n"
-                                                           "ssl-negotiation-policy=P");
-    s->k->ports = "443:31443 81:30081";
-    service_plan(s, true);
-    const struct lb_undo *u = kit_op(s->k, "DeleteLoadBalancerListeners", 0)->undo;
-    assert_non_null(u);
-    const struct lb_op back = {.arg = u->arg};
-    assert_string_equal(kit_params(s->k, &back, "LoadBalancerName"),
-                        "Listeners.member.1.Protocol=SSL Listeners.member.1.LoadBalancerPort=443 "
-                        "Listeners.member.1.InstanceProtocol=TCP "
-                        "Listeners.member.1.InstancePort=30443 "
-                        "Listeners.member.1.SSLCertificateId=arn:one");
-    assert_string_equal(u->kind, "listener");
-    assert_string_equal(u->until_part, "listeners");
-    const struct lb_op policies = {.arg = u->then->arg};
-    assert_string_equal(((const struct aws_write *)policies.arg)->action,
-                        "SetLoadBalancerPoliciesOfListener");
-    assert_string_equal(kit_params(s->k, &policies, "LoadBalancerName"),
-                        "LoadBalancerPort=443 PolicyNames.member.1=k8s-SSLNegotiationPolicy-P");
-    assert_null(u->then->then);
-    service_kit_free(s);
-}
-
-static void listeners__certificate__is_a_change(void **state)
-{
-    (void)state;
-    struct service_kit *s = standing("443:30443", "ssl-cert=arn:one");
-    s->k->lines = "ssl-cert=arn:two";
-    assert_string_equal(edited(s), "1 SetLoadBalancerListenerSSLCertificate");
-    assert_string_equal(balancer(s)->listeners[0].certificate, "arn:two");
-    service_kit_free(s);
-}
-
-/* AWS says whether it takes a certificate only when a listener has it: before the one
- * that works goes. */
-static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **state)
-{
-    (void)state;
-    struct service_kit *s = standing("443:30443", "");
-    s->k->lines = "ssl-cert=arn:two";
-    s->k->repairs = true;
-    service_plan(s, true);
-    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                  "3 CreateLoadBalancerListeners");
-    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
-                        "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=65535 "
-                        "Listeners.member.1.InstanceProtocol=tcp "
-                        "Listeners.member.1.InstancePort=30443 "
-                        "Listeners.member.1.SSLCertificateId=arn:two");
-    assert_string_equal(params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
-                        "LoadBalancerPorts.member.1=443 LoadBalancerPorts.member.2=65535");
-    service_settle(s, true);
-    assert_int_equal(balancer(s)->n_listeners, 1);
-    service_kit_free(s);
-}
-
-static void listeners__other_ports__come_before_old_ones_go(void **state)
-{
-    (void)state;
-    struct service_kit *s = standing("80:30080 81:30081", "");
-    s->k->ports = "80:30080 82:30082";
-    service_plan(s, true);
-    assert_string_equal(waves(s), "1 AuthorizeSecurityGroupIngress, CreateLoadBalancerListeners; "
-                                  "2 DeleteLoadBalancerListeners; "
-                                  "3 RevokeSecurityGroupIngress");
-    assert_string_equal(params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
-                        "LoadBalancerPorts.member.1=81");
-    assert_int_equal(kit_op(s->k, "CreateLoadBalancerListeners", 0)->finally, LB_FINALLY_NO);
-    assert_string_equal(service_effects(s), "The DNS name stays.");
-    service_settle(s, true);
     service_kit_free(s);
 }
 
@@ -261,7 +137,7 @@ static char *moved(const char *from, const char *to)
 {
     struct service_kit *s = in_subnets(from);
     s->k->lines = arena_printf(s->k->a, "subnets=%s", to);
-    char *was = xstrdup(edited(s));
+    char *was = xstrdup(service_edited(s));
     assert_string_equal(joined(s, &balancer(s)->subnets), str_replace(s->k->a, to, ",", " "));
     service_kit_free(s);
     return was;
@@ -322,10 +198,10 @@ static void subnets__scheme_changed__stay_with_the_scheme(void **state)
 static void subnets__not_read__are_left(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     s->no_places = true;
     s->k->instances = kit_texts(s->k, "i-1 i-2 i-3 i-4");
-    assert_string_equal(edited(s), "1 RegisterInstancesWithLoadBalancer");
+    assert_string_equal(service_edited(s), "1 RegisterInstancesWithLoadBalancer");
     service_kit_free(s);
 }
 
@@ -334,29 +210,30 @@ static void subnets__not_read__are_left(void **state)
 static void proxy__on_and_off__is_defined_once(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     s->k->lines = "proxy-protocol=*";
-    assert_string_equal(edited(s),
+    assert_string_equal(service_edited(s),
                         "1 CreateLoadBalancerPolicy; 2 SetLoadBalancerPoliciesForBackendServer");
     s->k->lines = "";
     service_plan(s, true);
-    assert_string_equal(params(s, "SetLoadBalancerPoliciesForBackendServer", 0, "LoadBalancerName"),
-                        "InstancePort=30080 PolicyNames=");
+    assert_string_equal(
+        service_params(s, "SetLoadBalancerPoliciesForBackendServer", 0, "LoadBalancerName"),
+        "InstancePort=30080 PolicyNames=");
     service_settle(s, true);
     s->k->lines = "proxy-protocol=*";
-    assert_string_equal(edited(s), "1 SetLoadBalancerPoliciesForBackendServer");
+    assert_string_equal(service_edited(s), "1 SetLoadBalancerPoliciesForBackendServer");
     service_kit_free(s);
 }
 
 static void proxy__back_end_of_a_port_that_goes__is_cleared(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080 81:30081", "proxy-protocol=*");
+    struct service_kit *s = service_standing("80:30080 81:30081", "proxy-protocol=*");
     s->k->ports = "80:30080";
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 DeleteLoadBalancerListeners; "
-                                  "2 RevokeSecurityGroupIngress, "
-                                  "SetLoadBalancerPoliciesForBackendServer");
+    assert_string_equal(service_waves(s), "1 DeleteLoadBalancerListeners; "
+                                          "2 RevokeSecurityGroupIngress, "
+                                          "SetLoadBalancerPoliciesForBackendServer");
     service_settle(s, true);
     service_kit_free(s);
 }
@@ -366,16 +243,16 @@ static void proxy__policies_of_others__stay_on_the_back_end(void **state)
     (void)state;
     static const char *const named[] = {"mine"};
     static const struct aws_classic_backend backend = {30080, {named, 1}};
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     balancer(s)->backends = &backend;
     balancer(s)->n_backends = 1;
     balancer(s)->other_policies = (struct aws_texts){named, 1};
     s->k->lines = "proxy-protocol=*";
-    (void)edited(s);
+    (void)service_edited(s);
     assert_string_equal(joined(s, &balancer(s)->backends[0].policies),
                         "mine k8s-proxyprotocol-enabled");
     s->k->lines = "";
-    (void)edited(s);
+    (void)service_edited(s);
     assert_string_equal(joined(s, &balancer(s)->backends[0].policies), "mine");
     service_kit_free(s);
 }
@@ -383,26 +260,27 @@ static void proxy__policies_of_others__stay_on_the_back_end(void **state)
 static void ssl_policy__changes_and_stays_without_annotation(void **state)
 {
     (void)state;
-    struct service_kit *s =
-        standing("443:30443 80:30080", "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=one");
+    struct service_kit *s = service_standing(
+        "443:30443 80:30080", "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=one");
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=two";
     service_plan(s, true);
-    assert_string_equal(waves(s),
+    assert_string_equal(service_waves(s),
                         "1 CreateLoadBalancerPolicy; 2 SetLoadBalancerPoliciesOfListener");
-    assert_string_equal(params(s, "CreateLoadBalancerPolicy", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "CreateLoadBalancerPolicy", 0, "LoadBalancerName"),
                         "PolicyName=k8s-SSLNegotiationPolicy-two "
                         "PolicyTypeName=SSLNegotiationPolicyType "
                         "PolicyAttributes.member.1.AttributeName=Reference-Security-Policy "
                         "PolicyAttributes.member.1.AttributeValue=two");
     service_settle(s, true);
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443";
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     /* The policy is there: only set again for a listener that is recreated. */
     s->k->ports = "443:31443 80:30080";
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=two";
-    assert_string_equal(edited(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
-                                   "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck; "
-                                   "4 SetLoadBalancerPoliciesOfListener");
+    assert_string_equal(service_edited(s),
+                        "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                        "3 CreateLoadBalancerListeners; 1 ConfigureHealthCheck; "
+                        "4 SetLoadBalancerPoliciesOfListener");
     service_kit_free(s);
 }
 
@@ -411,62 +289,63 @@ static void ssl_policy__changes_and_stays_without_annotation(void **state)
 static void attributes__of_others_and_of_what_is_off__are_not_compared(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     s->k->world.classic_attributes[0].draining_timeout = 77;
     s->k->world.classic_attributes[0].bucket = "b";
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     s->k->world.classic_attributes[0].cross_zone = -1; /* not answered */
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     s->k->lines = "cross-zone-load-balancing-enabled=true\naccess-log-enabled=true\n"
                   "access-log-s3-bucket-name=logs\naccess-log-emit-interval=5";
     service_plan(s, true);
-    assert_string_equal(params(s, "ModifyLoadBalancerAttributes", 0, "LoadBalancerName"),
+    assert_string_equal(service_params(s, "ModifyLoadBalancerAttributes", 0, "LoadBalancerName"),
                         "LoadBalancerAttributes.AccessLog.Enabled=true "
                         "LoadBalancerAttributes.AccessLog.EmitInterval=5 "
                         "LoadBalancerAttributes.AccessLog.S3BucketName=logs "
                         "LoadBalancerAttributes.CrossZoneLoadBalancing.Enabled=true");
     service_settle(s, true);
     s->k->lines = "";
-    assert_string_equal(edited(s), "1 ModifyLoadBalancerAttributes");
+    assert_string_equal(service_edited(s), "1 ModifyLoadBalancerAttributes");
     service_kit_free(s);
 }
 
 static void health__protocol_in_other_case__is_the_same(void **state)
 {
     (void)state;
-    struct service_kit *s =
-        standing("80:30080", "healthcheck-protocol=http\nhealthcheck-path=/Up\nhealthcheck-port=9");
+    struct service_kit *s = service_standing(
+        "80:30080", "healthcheck-protocol=http\nhealthcheck-path=/Up\nhealthcheck-port=9");
     assert_string_equal(balancer(s)->health.target, "HTTP:9/Up");
     balancer(s)->health.target = "http:9/Up";
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     balancer(s)->health.target = "HTTP:9/up";
-    assert_string_equal(edited(s), "1 ConfigureHealthCheck");
+    assert_string_equal(service_edited(s), "1 ConfigureHealthCheck");
     balancer(s)->health = (struct aws_classic_health){0}; /* 10.4 row 22 */
-    assert_string_equal(edited(s), "1 ConfigureHealthCheck");
+    assert_string_equal(service_edited(s), "1 ConfigureHealthCheck");
     service_kit_free(s);
 }
 
 static void tags__missing_ones__are_added_and_none_is_removed(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "additional-resource-tags=a=1,b=2");
+    struct service_kit *s = service_standing("80:30080", "additional-resource-tags=a=1,b=2");
     s->k->lines = "additional-resource-tags=a=1,c=3";
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 AddTags");
-    assert_string_equal(params(s, "AddTags", 0, ""), "LoadBalancerNames.member.1=" LB
-                                                     " Tags.member.1.Key=c Tags.member.1.Value=3");
+    assert_string_equal(service_waves(s), "1 AddTags");
+    assert_string_equal(service_params(s, "AddTags", 0, ""),
+                        "LoadBalancerNames.member.1=" LB
+                        " Tags.member.1.Key=c Tags.member.1.Value=3");
     service_settle(s, true);
     assert_string_equal(aws_tag(&s->k->world.classic_tags[0], "b"), "2");
     /* The controller's own keys are not the annotation's. */
     s->k->lines = "additional-resource-tags=a=1,kubernetes.io/service-name=other/one";
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     service_kit_free(s);
 }
 
 static void tags__not_read__are_added_when_the_service_was_edited(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "additional-resource-tags=a=1");
+    struct service_kit *s = service_standing("80:30080", "additional-resource-tags=a=1");
     for (int edit = 0; edit < 2; edit++) {
         s->planning = kit_begin(s->k);
         struct aws_observed seen = *s->k->seen;
@@ -482,7 +361,7 @@ static void tags__not_read__are_added_when_the_service_was_edited(void **state)
         assert_int_equal(aws_plan_classic(&s->planning, &want, LB_VALUE(own), &err), ERR_OK);
         aws_draft_finish(&s->planning);
         assert_int_equal(lb_plan_seal(&s->k->plan, &err), ERR_OK);
-        assert_string_equal(waves(s), edit == 1 ? "1 AddTags" : "");
+        assert_string_equal(service_waves(s), edit == 1 ? "1 AddTags" : "");
     }
     service_kit_free(s);
 }
@@ -492,16 +371,16 @@ static void tags__not_read__are_added_when_the_service_was_edited(void **state)
 static void instances__come_before_others_go(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     s->k->instances = kit_texts(s->k, "i-2 i-3 i-4");
     service_plan(s, true);
-    assert_string_equal(waves(s), "1 RegisterInstancesWithLoadBalancer; "
-                                  "2 DeregisterInstancesFromLoadBalancer");
+    assert_string_equal(service_waves(s), "1 RegisterInstancesWithLoadBalancer; "
+                                          "2 DeregisterInstancesFromLoadBalancer");
     const struct aws_write *w = kit_op(s->k, "RegisterInstancesWithLoadBalancer", 0)->arg;
     assert_int_equal(w->isolate, AWS_ISOLATE_INSTANCES);
     service_settle(s, true);
     s->k->instances = kit_texts(s->k, "");
-    assert_string_equal(edited(s),
+    assert_string_equal(service_edited(s),
                         "1 DeregisterInstancesFromLoadBalancer; 2 RevokeSecurityGroupIngress");
     service_kit_free(s);
 }
@@ -536,7 +415,7 @@ static void instances__many__in_calls_of_500(void **state)
 static void kind__other_than_what_is_there__is_refused(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     struct err err = ERR_INIT;
     s->k->kind = "nlb";
     assert_int_equal(service_try(s, true, &err), ERR_INVALID);
@@ -582,14 +461,14 @@ static void ports__without_node_port__what_is_served_stays(void **state)
 static void kind__both_are_there__the_wanted_one_is_served(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     struct aws_classic classic = *balancer(s);
     s->k->world.n_classics = 0;
     s->k->kind = "nlb";
     service_settle(s, true);
     s->k->world.classics[0] = classic;
     s->k->world.n_classics = 1;
-    assert_string_equal(edited(s), "");
+    assert_string_equal(service_edited(s), "");
     assert_int_equal(s->k->world.n_nlbs, 1);
     assert_int_equal(s->k->world.n_classics, 1);
     service_kit_free(s);
@@ -598,7 +477,7 @@ static void kind__both_are_there__the_wanted_one_is_served(void **state)
 static void plan__unchanged__says_that_the_name_stays(void **state)
 {
     (void)state;
-    struct service_kit *s = standing("80:30080", "");
+    struct service_kit *s = service_standing("80:30080", "");
     const struct lb_plan_service *told = lb_plan_service(&s->k->plan, "default/web");
     assert_string_equal(told->kind, "internet-facing, classic load balancer");
     assert_string_equal(told->address, LB "-1.us-east-1.elb.amazonaws.com");
@@ -614,11 +493,6 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(create__named_groups__needs_no_wave_before_it),
         cmocka_unit_test(create__policies_and_attributes__are_set_when_it_stands),
         cmocka_unit_test(create__no_subnet__says_why),
-        cmocka_unit_test(listeners__changed_port__are_made_anew_back_to_back),
-        cmocka_unit_test(listeners__made_anew__undo_makes_the_former_ones),
-        cmocka_unit_test(listeners__certificate__is_a_change),
-        cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
-        cmocka_unit_test(listeners__other_ports__come_before_old_ones_go),
         cmocka_unit_test(subnets__in_any_change__never_none_and_never_two_of_a_zone),
         cmocka_unit_test(subnets__only_zone_gets_another__owner_is_told),
         cmocka_unit_test(subnets__scheme_changed__stay_with_the_scheme),

@@ -29,7 +29,7 @@ static void explain__an_nlb_with_a_managed_group(void **state)
     const char *text = flow_kit_explain(
         k, aws_test_object(k->a, "{\"type\":\"nlb\",\"internal\":\"true\"}", NULL));
     same_text("nlb", text,
-              "default/web is served by the internal NLB " NAME ".\n"
+              "default/web is served by the internet-facing NLB " NAME ".\n"
               "  aws-load-balancer-type       nlb              → NLB\n"
               "  aws-load-balancer-internal   true             → internal\n"
               "  externalTrafficPolicy        Cluster          → every node serves\n"
@@ -52,6 +52,9 @@ static void explain__another_type_is_there(void **state)
     assert_non_null(strstr(text,
                            "  is there                     a classic load balancer → its type "
                            "cannot be changed\n"));
+    assert_true(strstr(text, "default/web asks for an internet-facing NLB, and is served by the "
+                             "classic load balancer\n") == text);
+    assert_non_null(strstr(text, "\n  " NAME ", whose type cannot be changed.\n"));
 }
 
 static void explain__groups_by_annotation(void **state)

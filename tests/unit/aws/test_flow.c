@@ -2,6 +2,7 @@
 /* test_flow.c: how a sync begins and ends: the results for Kubernetes, repeated syncs, and memory.
  *
  * "5.3" is a section of docs/spec/aws.md. */
+#include "common/lb/service_rules.h"
 #include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
@@ -280,11 +281,42 @@ static void hand_over__done__ours_goes_and_then_the_service_is_let_go(void **sta
         assert_true(k->r.again_ms > 0);
         k->rows = none;
         (void)flow_kit_asked(k);
-        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc),
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                                       i == 0 ? svc : handed(k, "", cases[i].over)),
                          TT_IMPLEMENTED_ELSEWHERE);
+        same_text("never marked as ours", k->r.dropped, "");
         came(k, cases[i].name, "Delete", 0);
         (void)flow_kit_asked(k);
     }
+}
+
+/* The process died after the deletion, or its last answer was lost. */
+static void hand_over__ours_has_gone__the_status_that_names_it_is_emptied(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row none[] = {{NULL, 0, NULL, 0}};
+    k->rows = none;
+    assert_int_equal(
+        flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, handed(k, NAME "-1.elb.example", "true")),
+        TT_OK);
+    same_text("status", k->r.ingress, "-");
+    assert_true(k->r.again_ms > 0);
+}
+
+static void hand_over__over__the_finalizer_goes(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row none[] = {{NULL, 0, NULL, 0}};
+    const struct tt_kv mark = {.key = LB_MARK_ANNOTATION, .value = UID " " NAME "-1.elb.example"};
+    struct tt_service svc = *handed(k, "", "true");
+    struct tt_kv *notes = ARENA_ARRAY(k->a, struct tt_kv, svc.n_annotations + 1);
+    memcpy(notes, svc.annotations, svc.n_annotations * sizeof *notes);
+    notes[svc.n_annotations++] = mark;
+    svc.annotations = notes;
+    k->rows = none;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, &svc),
+                     TT_IMPLEMENTED_ELSEWHERE);
+    same_text("finalizer", k->r.dropped, "service.kubernetes.io/load-balancer-cleanup");
 }
 
 static void credentials__are_wrong__it_is_every_calls_result(void **state)
@@ -618,6 +650,8 @@ UNIT_MAIN(flow)
         FLOW_TEST(quota__met__what_goes_makes_room),
         FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
         FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
+        FLOW_TEST(hand_over__ours_has_gone__the_status_that_names_it_is_emptied),
+        FLOW_TEST(hand_over__over__the_finalizer_goes),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
         FLOW_TEST(findings__are_in_every_plan_and_no_event_of_the_provider),
         FLOW_TEST(tags__edited_on_an_nlb_that_is_there__told_by_what_it_has),

@@ -175,6 +175,28 @@ static void resync__after_a_failure__is_read_by_name(void **state)
 
 /* A deletion that failed comes again as a re-sync: a list from before the balancer was
  * made must not end it. */
+/* Target groups that the refused ensure made hang on no balancer: an update between does not make
+ * them known, and one that is there keeps the targets that it has. */
+static void refused__nodes_follow_meanwhile__left_groups_are_looked_for(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"elbv2 ModifyLoadBalancerAttributes", 400, "ValidationError no", 0},
+                              FLOW_NLB_IS_FINE};
+    const char *lists = "elbv2 DescribeTargetGroups PageSize=400";
+    k->rows = rows;
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    const struct tt_service *edited =
+        stands(k, "{\"type\":\"nlb\",\"cross-zone-load-balancing-enabled\":\"true\"}");
+    assert_int_not_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, edited), TT_OK);
+    nothing(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k));
+    (void)flow_kit_asked(k);
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    assert_int_equal(flow_kit_count(k, lists), 1);
+    (void)flow_kit_asked(k);
+    nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
+    assert_int_equal(flow_kit_count(k, lists), 0);
+}
+
 static void deletion__again__is_not_answered_by_a_list(void **state)
 {
     struct flow_kit *k = *state;
@@ -572,6 +594,24 @@ static void edit__names_a_group_that_is_not_there__refused_before_the_first_writ
     assert_int_equal(flow_kit_count(k, "elb RegisterInstances"), 1);
 }
 
+/* The annotation has no effect on such an NLB: whatever it names, the rest is carried out. */
+static void edit__names_an_absent_group_for_an_nlb_without_any__is_not_refused(void **state)
+{
+    static const char *const modes[] = {"", "NLBSecurityGroupMode=Managed"};
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        k->rows = rows;
+        k->config = modes[i];
+        nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                stands(k, "{\"type\":\"nlb\",\"security-groups\":\"sg-absent\"}"));
+        assert_int_equal(flow_kit_count(k, "sg-absent"), 0);
+        (void)flow_kit_asked(k);
+        tt_aws_provider.close(k->p);
+        k->p = NULL;
+    }
+}
+
 UNIT_MAIN(observe)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +621,7 @@ UNIT_MAIN(observe)
         FLOW_TEST(resync__lists_are_shared_for_a_minute),
         FLOW_TEST(resync__of_an_edited_service__is_read_by_name),
         FLOW_TEST(resync__after_a_failure__is_read_by_name),
+        FLOW_TEST(refused__nodes_follow_meanwhile__left_groups_are_looked_for),
         FLOW_TEST(deletion__again__is_not_answered_by_a_list),
         FLOW_TEST(stale_list__something_to_do__is_looked_at_again_by_name),
         FLOW_TEST(type__changed__is_refused_because_of_what_is_there),
@@ -602,6 +643,7 @@ UNIT_MAIN(observe)
         FLOW_TEST(edit__own_group_without_tags__gets_them_back),
         FLOW_TEST(deletion__group_without_tags__goes_if_it_was_made_here),
         FLOW_TEST(edit__names_a_group_that_is_not_there__refused_before_the_first_write),
+        FLOW_TEST(edit__names_an_absent_group_for_an_nlb_without_any__is_not_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

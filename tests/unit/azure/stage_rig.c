@@ -3,6 +3,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/lb/exec.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/model/azure_doc.h"
 #include "tests/support/http_ignore_sent.h"
 
@@ -49,7 +50,9 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
         r->fail_after--;
     } else if (meant) {
         r->fail_times--;
-        return err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
+        (void)err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
+        err->http_status = r->fail_status;
+        return r->fail_code;
     }
     bool whole = spec->kind == AZURE_LBS || spec->kind == AZURE_NSGS;
     if (r->poison != NULL && whole && spec->body != NULL &&
@@ -94,10 +97,11 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
 }
 static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, .step = step};
 
-/* The one after them is the retreat. */
+/* The one after them takes back what was let in; the other retreat has stages that are among
+ * them. */
 static const struct lb_stage *stage_at(size_t i)
 {
-    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreat;
+    return i < azure_flow.n_stages ? &azure_flow.stages[i] : azure_flow.retreats[2].stages;
 }
 
 static int observe(struct lb_sync *s, size_t stage, struct err *err)
@@ -597,6 +601,27 @@ struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const c
     return s;
 }
 
+/* Likewise of the retreats: `stages` are the wrapped ones. */
+static void wrap_retreats(struct stage_rig *r, const struct lb_stage *stages)
+{
+    struct lb_retreat *retreats = ARENA_ARRAY(r->a, struct lb_retreat, azure_flow.n_retreats);
+    assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
+    for (size_t i = 0; i < azure_flow.n_retreats; i++) {
+        retreats[i] = azure_flow.retreats[i];
+        struct lb_stage *mine = ARENA_ARRAY(r->a, struct lb_stage, retreats[i].n_stages);
+        for (size_t k = 0; k < retreats[i].n_stages; k++) {
+            const char *name = retreats[i].stages[k].name;
+            size_t at = 0;
+            while (at < azure_flow.n_stages && !str_eq(azure_flow.stages[at].name, name)) {
+                at++;
+            }
+            mine[k] = stages[at];
+        }
+        retreats[i].stages = mine;
+    }
+    r->flow.retreats = retreats;
+}
+
 struct stage_rig *stage_rig_new(void)
 {
     struct arena *a = arena_new();
@@ -627,6 +652,8 @@ struct stage_rig *stage_rig_new(void)
     r->p.snapshot = azure_snapshot_new(clock_real());
     r->p.assigned = map_new(free);
     r->p.redirected = map_new(free);
+    r->p.retreated = map_new(free);
+    r->p.firsts = map_new(azure_first_free);
     r->flow = azure_flow;
     struct lb_stage *stages = ARENA_ARRAY(r->a, struct lb_stage, ARRAY_LEN(wrapped));
     for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
@@ -635,8 +662,7 @@ struct stage_rig *stage_rig_new(void)
         stages[i].leaves = i < azure_flow.n_stages ? azure_flow.stages[i].leaves : NULL;
     }
     r->flow.stages = stages;
-    r->flow.retreat = &wrapped[azure_flow.n_stages];
-    assert_true(azure_flow.n_stages < ARRAY_LEN(wrapped));
+    wrap_retreats(r, stages);
     r->log = r->events = r->asked = "";
     r->nobody = NULL;
     r->namespace_labels = "{}";
@@ -664,6 +690,8 @@ void stage_rig_free(struct stage_rig *r)
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
     map_free(r->p.redirected);
+    map_free(r->p.retreated);
+    map_free(r->p.firsts);
     map_free(r->p.unlooked);
     map_free(r->p.refused_tags);
     map_free(r->p.machines);

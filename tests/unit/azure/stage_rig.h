@@ -40,7 +40,7 @@ struct rig_service {
     int32_t code;     /* of its last result */
     const char *message;
 };
-#define STAGE_RIG_STAGES 17 /* with the retreat */
+#define STAGE_RIG_STAGES 17 /* with the one that takes back what was let in */
 
 struct stage_rig {
     struct azure_provider p; /* first: the driver's provider */
@@ -72,6 +72,7 @@ struct stage_rig {
     unsigned fail_after; /* the number of writes that succeed first */
     unsigned fail_times; /* so many times */
     int fail_code;       /* with that code */
+    int fail_status;     /* and that status of HTTP */
     const char *fail_message;
     const char *poison; /* a balancer or group that has an element of that prefix is refused */
     const char *namespace_labels; /* JSON; of every namespace */

@@ -5,6 +5,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/map.h"
+#include "providers/azure/azure_first.h"
 #include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
@@ -72,7 +73,11 @@ static void restart(struct stage_rig *r)
     map_free(r->p.assigned);
     r->p.assigned = map_new(free);
     map_free(r->p.redirected);
+    map_free(r->p.retreated);
+    map_free(r->p.firsts);
     r->p.redirected = map_new(free);
+    r->p.retreated = map_new(free);
+    r->p.firsts = map_new(azure_first_free);
 }
 
 static const char *const others_things[] = {

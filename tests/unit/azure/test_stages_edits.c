@@ -192,6 +192,38 @@ static void floating_ip__balancer_refused__shuts_again_what_the_edit_let_in(void
     }
 }
 
+/* The second try opens once more; from then on each further one writes nothing, until the Service
+ * is another one. */
+static void floating_ip__refused_again_and_again__stays_open_from_the_second_try_on(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = back_to_floating_ip(r);
+    static const char *const rules[] = {
+        "30080>10.0.1.0",
+        "30080>10.0.1.0 80>20.0.0.1",
+        "30080>10.0.1.0 80>20.0.0.1",
+    };
+    r->fail = "lb1";
+    r->fail_times = UINT_MAX;
+    r->fail_code = ERR_FORBIDDEN;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        edit(r, web, NULL);
+        assert_int_equal(web->code, ERR_FORBIDDEN);
+        same_text("rules", stage_rig_rules(r), rules[i]);
+    }
+    same_text("the third try", r->log, "balancers: change load balancer lb1 [web]\n");
+    web->spec = "\"ports\":[{\"name\":\"a\",\"port\":80,\"nodePort\":30080},"
+                "{\"name\":\"b\",\"port\":81,\"nodePort\":30081}]";
+    edit(r, web, NULL); /* refused, too: shut again */
+    same_text("rules after another edit", stage_rig_rules(r), "30080>10.0.1.0");
+    web->spec = NULL;
+    r->fail_times = 0;
+    edit(r, web, ON_NODES); /* taken back */
+    succeeded(web);
+    same_text("rules", stage_rig_rules(r), "30080>10.0.1.0");
+    stage_rig_settled(r);
+}
+
 /* The balancer sends traffic to the new place, and the group's second write is refused: what it
  * needs there stays. */
 static void floating_ip__second_write_of_the_group_refused__stays_open(void **state)
@@ -550,6 +582,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(unreadable_address__of_what_was_made_here__refused),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(floating_ip__balancer_refused__shuts_again_what_the_edit_let_in),
+        RIG_TEST(floating_ip__refused_again_and_again__stays_open_from_the_second_try_on),
         RIG_TEST(floating_ip__second_write_of_the_group_refused__stays_open),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(second_family__name_taken_by_the_first__refused_before_the_first_write),

@@ -229,7 +229,8 @@ static void full_interfaces__once_told__refused_before_the_first_write(void **st
     stage_rig_run(r);
     same_text("message", api->message,
               "load balancer kubernetes: the network interfaces behind load balancer kubernetes "
-              "would have 2 rules, but Azure allows 1 for each");
+              "would have 2 rules, but Azure allows 1 for each; public IP kubernetes-aapi, which "
+              "was made for it, stays for the next try");
     written(r, "");
     ask(web, NULL, PORT(82, 30082));
     stage_rig_run(r);

@@ -259,6 +259,38 @@ static void old_one_goes__shared_address_stays_open_for_its_namesake(void **stat
     written(r, "");
 }
 
+/* The list may lag behind: a frontend or another Service that it does not show has the address. */
+static void public_ip_in_use__looked_at_and_deleted_once_more(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    (void)ADD(r, "api");
+    stage_rig_run(r);
+    web->verb = TT_VERB_DELETE;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_IN_USE);
+    r->asked = "";
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("public IPs", stage_rig_names(r, AZURE_PIPS), "kubernetes-aapi");
+    assert_non_null(strstr(r->asked, "release: public IP address\n"));
+    assert_non_null(strstr(r->log, "release: delete public IP address kubernetes-aweb [web]\n"
+                                   "release: delete public IP address kubernetes-aweb [web]\n"));
+}
+
+/* It is in use after all: it stays, and the Service goes. */
+static void public_ip_in_use_twice__stays(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    web->verb = TT_VERB_DELETE;
+    stage_rig_fail_once(r, "kubernetes-aweb", ERR_IN_USE);
+    r->fail_times = 2;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("public IPs", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
+}
+
 UNIT_MAIN(stages_going)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +301,8 @@ UNIT_MAIN(stages_going)
         RIG_TEST(namesake_comes__nothing_of_the_old_one_is_touched),
         RIG_TEST(old_one_goes__its_namesake_stays_as_it_is),
         RIG_TEST(old_one_goes__shared_address_stays_open_for_its_namesake),
+        RIG_TEST(public_ip_in_use__looked_at_and_deleted_once_more),
+        RIG_TEST(public_ip_in_use_twice__stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,23 @@ static void ip_tags_differ__made_anew_in_one_plan(void **state)
     stage_rig_settled(r);
 }
 
+/* Azure accepts a write and then fails to carry it out: the document has no address. */
+static void interim_failed__is_written_again(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    stage_rig_fail_once(r, "kubernetes", ERR_TRANSIENT);
+    stage_rig_run(r);
+    struct json_object *p = azure_props_make(stage_rig_doc(r, AZURE_PIPS, INTERIM));
+    json_object_object_del(p, "ipAddress");
+    json_add_str(p, "provisioningState", "Failed");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    assert_true(str_has_prefix(r->log, "addresses: change public IP address " INTERIM " [web]\n"));
+    stage_rig_settled(r);
+}
+
 static void two_families__each_is_made_anew(void **state)
 {
     struct stage_rig *r = *state;
@@ -627,6 +644,7 @@ UNIT_MAIN(stages_renew)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
+        RIG_TEST(interim_failed__is_written_again),
         RIG_TEST(two_families__each_is_made_anew),
         RIG_TEST(two_families__names_of_interim_rules_are_short),
         RIG_TEST(two_families__one_is_refused__what_is_told_serves),

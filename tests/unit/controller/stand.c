@@ -386,6 +386,18 @@ static bool is_service_patch(const struct stand_request *q)
     return strcmp(q->method, "PATCH") == 0 && strstr(q->path, "/services/") != NULL;
 }
 
+size_t stand_requests(struct stand *r, const char *method)
+{
+    size_t n = 0;
+
+    mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_requests; i++) {
+        n += method == NULL || strcmp(r->requests[i].method, method) == 0;
+    }
+    mutex_unlock(&r->lock);
+    return n;
+}
+
 size_t stand_patches(struct stand *r)
 {
     size_t n = 0;

@@ -98,6 +98,8 @@ int stand_nodes_changed(struct stand *r);
 
 void stand_refuse(struct stand *r, const char *method, const char *path, int status,
                   const char *reason, const char *message);
+/* How many requests with that method were sent to the API server; NULL: all. */
+size_t stand_requests(struct stand *r, const char *method);
 /* How many PATCHes of Services were sent; the nth one's body (""). */
 size_t stand_patches(struct stand *r);
 const char *stand_patch(struct stand *r, size_t nth);

@@ -637,7 +637,7 @@ static void fault__closed_fence__nothing_is_written(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     stand_run(r);
     assert_int_equal(0, stand_patches(r));
-    assert_int_equal(0, r->n_requests);
+    assert_int_equal(0, stand_requests(r, NULL));
 }
 
 static void fault__stopping__no_call_is_made(void **state)

@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -144,6 +145,88 @@ static void refused__next_try_fails_too__led_back(void **state)
     stand_free(r);
 }
 
+static void fail_again(struct stand *r, const char *story)
+{
+    fake_provider_forget(r->provider);
+    answer(r, TT_QUOTA);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_string_equal(stand_story(r), story);
+}
+
+/* Else the settings that a try prepares would be undone after it, and prepared anew by the next. */
+static void led_back__further_tries_take_nothing_down__not_led_back_again(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    fail_again(r, "ensure demo/web, ensure demo/web");
+    r->provider->operation_flags = 0;
+    fail_again(r, "ensure demo/web");
+    r->provider->plan_operations = 0;
+    fail_again(r, "ensure demo/web");
+    r->provider->plan_operations = 1;
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    fail_again(r, "ensure demo/web, ensure demo/web");
+    stand_free(r);
+}
+
+/* The cloud said no to what was tried first. */
+static void refused__nothing_was_taken_down__not_led_back(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    r->provider->fails_first = true;
+    answer(r, TT_TRANSIENT);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(1, count_kept(r, &last));
+    fail_again(r, "ensure demo/web");
+    stand_free(r);
+}
+
+/* How often the provider is asked to lead back in the next sync, which fails with `text`; leading
+ * back then fails with "no right". */
+static size_t led_back_after(struct stand *r, const char *text)
+{
+    const char *const texts[] = {text, "no right"};
+    fake_provider_forget(r->provider);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        fake_provider_answer(
+            r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN, texts[i], 0, false});
+    }
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    r->provider->n_answers = 0;
+    return fake_provider_count(r->provider, TT_VERB_ENSURE) - 1;
+}
+
+/* One right is missing for both: each try would prepare the new settings and then the former ones.
+ * Another refusal may not be one of the former settings, and after a while nor may this one. */
+static void led_back__refused_in_the_same_words__not_again_until_the_words_differ(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_FORBIDDEN);
+    r->provider->operation_flags = 0;
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    assert_int_equal(led_back_after(r, "no room"), 1);
+    assert_int_equal(led_back_after(r, "no room"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 0);
+    clock_fake_advance(r->clock, 31 * 60000);
+    assert_int_equal(led_back_after(r, "no right"), 1);
+    stand_free(r);
+}
+
 /* Where the address was given up, what was put back has another one: clients hear of it, although
  * the ensure failed. */
 static void led_back__with_another_address__status_has_it(void **state)
@@ -209,6 +292,29 @@ static void refused_for_good__spared_for_a_while__then_tried_and_spared_longer(v
         try_again(r, 300000);
         assert_int_equal(flags_of(r, 0), TT_ITEM_SPARE);
     }
+    stand_free(r);
+}
+
+/* Nothing serves, because the former could not be restored: the next try is soon. */
+static void refused_for_good__not_restored__tried_again_as_usual(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    r->provider->restore_code = TT_FORBIDDEN;
+    answer(r, TT_FORBIDDEN);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(1, count_kept(r, &last));
+    assert_null(strstr(stand_events(r), "is not taken down"));
+    fake_provider_forget(r->provider);
+    r->provider->restore_code = TT_OK;
+    stand_advance(r, 6000);
+    assert_int_equal(fake_provider_count(r->provider, TT_VERB_ENSURE), 1);
+    assert_int_equal(flags_of(r, 0), 0);
     stand_free(r);
 }
 
@@ -352,9 +458,13 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(ensure__takes_nothing_down__nothing_is_kept),
         cmocka_unit_test(ensure__status_is_anothers__nothing_is_kept),
         cmocka_unit_test(refused__next_try_fails_too__led_back),
+        cmocka_unit_test(led_back__further_tries_take_nothing_down__not_led_back_again),
+        cmocka_unit_test(refused__nothing_was_taken_down__not_led_back),
         cmocka_unit_test(led_back__with_another_address__status_has_it),
+        cmocka_unit_test(led_back__refused_in_the_same_words__not_again_until_the_words_differ),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
+        cmocka_unit_test(refused_for_good__not_restored__tried_again_as_usual),
         cmocka_unit_test(refused_for_good__edited__tried_at_once),
         cmocka_unit_test(no_refusal__tried_again_as_usual),
         cmocka_unit_test(new_process__refused_before__spared),

@@ -248,6 +248,35 @@ static void finalizers__taken_off_and_seen_so__what_is_shown_counts(void **state
     stand_free(r);
 }
 
+/* The first addresses, written by this process, are programmed already.  Where others were before,
+ * the provider may give up something now; a change by another program counts always. */
+static void own_status__the_first_one__not_synced_again(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+
+    r->provider->desc.capabilities |= TT_CAP_FOLLOWS_INGRESS;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("203.0.113.9"));
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, "\"labels\":{\"a\":\"b\"}", STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web, ensure demo/web, ensure demo/web", stand_story(r));
+    stand_service(r, "new", STAND_LB, NULL, NULL);
+    stand_run(r);
+    stand_service(r, "new", STAND_LB, NULL, STAND_STATUS("203.0.113.9"));
+    stand_run(r); /* another program was there first */
+    assert_string_equal("ensure demo/web, ensure demo/web, ensure demo/web, ensure demo/new, "
+                        "ensure demo/new",
+                        stand_story(r));
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_races)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +285,7 @@ UNIT_MAIN(sync_races)
         cmocka_unit_test(race__node_pass_before_a_new_service_is_known__updated_afterwards),
         cmocka_unit_test(race__node_pass_before_its_digest_is_known_to_concern__updated_afterwards),
         cmocka_unit_test(race__node_comes_while_the_replaced_service_goes__the_new_one_has_it),
+        cmocka_unit_test(own_status__the_first_one__not_synced_again),
         cmocka_unit_test(foreign__event_after_event__its_finalizer_stays),
         cmocka_unit_test(finalizers__taken_off_and_still_shown__put_there_again),
         cmocka_unit_test(finalizers__taken_off_and_still_shown__put_there_before_the_call),

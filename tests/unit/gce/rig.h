@@ -102,6 +102,8 @@ void rig_add_network(struct rig *r, const char *name, const char *nodes);
 /* ---- calls; the result is the rig's until the next one */
 const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name);
 const struct tt_result *rig_ensure(struct rig *r, const char *name);
+/* Ensures it as the controller does after a refused edit: it is edited back before. */
+const struct tt_result *rig_lead_back(struct rig *r, const char *name);
 const struct tt_result *rig_delete(struct rig *r, const char *name); /* marks it deleted first */
 const struct tt_result *rig_update(struct rig *r, const char *name);
 const struct tt_result *rig_get(struct rig *r, const char *name);

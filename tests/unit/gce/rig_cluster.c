@@ -312,9 +312,11 @@ static struct one *one_of(struct rig *r, uint32_t verb, const char *name)
     return o;
 }
 
-const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name)
+static const struct tt_result *sync_with(struct rig *r, uint32_t verb, const char *name,
+                                         uint32_t flags)
 {
     struct one *o = one_of(r, verb, name);
+    o->item.flags |= flags;
     struct rig_call call = call_of(r, false);
     int32_t (*run)(void *, const struct tt_call *, const struct tt_batch *) =
         verb == TT_VERB_ENSURE   ? tt_gce_provider.ensure_load_balancer
@@ -324,9 +326,19 @@ const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name)
     return &r->result;
 }
 
+const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name)
+{
+    return sync_with(r, verb, name, 0);
+}
+
 const struct tt_result *rig_ensure(struct rig *r, const char *name)
 {
     return rig_sync(r, TT_VERB_ENSURE, name);
+}
+
+const struct tt_result *rig_lead_back(struct rig *r, const char *name)
+{
+    return sync_with(r, TT_VERB_ENSURE, name, TT_ITEM_FORMER);
 }
 
 const struct tt_result *rig_update(struct rig *r, const char *name)

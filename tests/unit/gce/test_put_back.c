@@ -309,6 +309,59 @@ static void flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_
     }
 }
 
+/* With other ports, too, a firewall cannot serve both rules.  When it may not be changed, the new
+ * rule may stand already; what clients know comes back all the same. */
+static void flip__with_other_ports__no_right_to_change_a_firewall__address_comes_back(void **state)
+{
+    static const struct {
+        const char *from, *to, *back;
+        bool legacy; /* cloud-provider-gcp's part alone */
+    } rows[] = {{"{}", INTERNAL, TO_POOL, true},
+                {INTERNAL, TO_POOL, INTERNAL, true},
+                {RBS, TO_INTERNAL, TO_RBS, false},
+                {INTERNAL, TO_RBS, TO_INTERNAL, false}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start_part(6, rows[i].from, rows[i].legacy);
+        const char *before = the_address(r);
+        print_message("# row %zu\n", i);
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r),
+                              "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"%s\"}]}}}",
+                              before));
+        rig_edit(r, "web", rows[i].to);
+        rig_edit(r, "web", PORTS("8443", "TCP"));
+        refuse_from(r, "firewalls.patch", 1, 0, 403);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+        rig_edit(r, "web", rows[i].back);
+        rig_edit(r, "web", PORTS("80", "TCP"));
+        assert_int_equal(rig_lead_back(r, "web")->code, TT_OK);
+        assert_string_equal(the_address(r), before);
+        assert_null(strstr(rig_inventory(r), "-former"));
+        rig_stop(r);
+    }
+}
+
+/* The firewall of the traffic lets in at both addresses until the former rule has gone.  A try that
+ * finds it so leaves it alone. */
+static void flip__refused_again__firewall_of_both_addresses_is_not_written_again(void **state)
+{
+    (void)state;
+    struct rig *r = start_part(6, INTERNAL, true);
+    rig_edit(r, "web", TO_POOL);
+    refuse_from(r, "firewalls.insert", 1, 0, 409);
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(rig_ensure(r, "web")->code, TT_OK);
+    }
+    unsigned before = rig_calls(r, "compute.firewalls.patch");
+    assert_true(before > 0);
+    assert_int_not_equal(rig_ensure(r, "web")->code, TT_OK);
+    assert_int_equal(rig_calls(r, "compute.firewalls.patch"), before);
+    rig_no_faults(r);
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    rig_stop(r);
+}
+
 /* All that can stand beside the former one is made before its rule goes: a refusal of it takes
  * nothing down, and no way back is needed. */
 static void flip__of_kinds_with_common_names__former_rule_stands_until_the_rest_is_there(
@@ -558,6 +611,8 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
         cmocka_unit_test(
             flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_missing),
+        cmocka_unit_test(flip__with_other_ports__no_right_to_change_a_firewall__address_comes_back),
+        cmocka_unit_test(flip__refused_again__firewall_of_both_addresses_is_not_written_again),
         cmocka_unit_test(
             flip__of_kinds_with_common_names__former_rule_stands_until_the_rest_is_there),
         cmocka_unit_test(edit__undo_refused_too__both_causes_told),

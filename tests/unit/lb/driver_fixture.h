@@ -386,10 +386,15 @@ static int last_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return note(f, "plan last");
 }
 
-static bool flow_retreats(const struct lb_sync *s, const struct lb_item *item)
+static bool flow_retreats(struct lb_sync *s, struct lb_item *item)
 {
     const struct fixture *f = s->provider;
     return strpbrk(short_key(item->key), f->retreats) != NULL;
+}
+
+static void flow_ended(struct lb_sync *s, struct lb_item *item, bool done)
+{
+    (void)note(s->provider, "%s ended %s", short_key(item->key), done ? "well" : "badly");
 }
 
 static const struct lb_stage last_stage = {
@@ -619,14 +624,15 @@ static void fixture_done(struct fixture *f)
 
 static int32_t fixture_drive(struct fixture *f, bool planning)
 {
+    const struct lb_retreat retreat = {&last_stage, 1, flow_retreats, flow_ended};
     const struct lb_flow flow = {.name = "fake",
                                  .facts = flow_facts,
                                  .stages = f->leaves != NULL ? leaving_stages
                                            : f->tidies       ? tidying_stages
                                                              : stages,
                                  .n_stages = f->n_stages,
-                                 .retreat = f->retreats != NULL ? &last_stage : NULL,
-                                 .retreats = flow_retreats,
+                                 .retreats = &retreat,
+                                 .n_retreats = f->retreats != NULL ? 1 : 0,
                                  .forgets = f->forgets,
                                  .finalizers = flow_finalizers,
                                  .own = f->own != 0 ? flow_own : NULL,

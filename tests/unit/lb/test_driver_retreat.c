@@ -25,6 +25,7 @@ static void reconcile__failed__what_was_added_goes_and_the_result_stays(void **s
     assert_string_equal(f->results[0].text, "throttled: thing second/a: the cloud says no");
     assert_int_equal(f->results[0].retry_after_ms, 7000);
     assert_non_null(strstr(str_buf_text(&f->trace), "observe last · plan last"));
+    assert_non_null(strstr(str_buf_text(&f->trace), "a ended well"));
     fixture_done(f);
 }
 
@@ -63,6 +64,7 @@ static void reconcile__retreat_fails__told_and_the_others_are_well(void **state)
     assert_string_equal(f->results[2].text,
                         "quota: thing second/c: the cloud says no; what was added for it could not "
                         "be taken back: the list of last");
+    assert_non_null(strstr(str_buf_text(&f->trace), "a ended badly · c ended badly"));
     fixture_done(f);
 }
 

@@ -263,6 +263,21 @@ static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
     assert_null(v->services[1]->message);
 }
 
+/* A deletion that may be undone takes down what works; of a change only the undo knows. */
+static void lb_op_takes_down__by_its_undo(void **state)
+{
+    struct lb_undo changed = put_back;
+    (void)state;
+    changed.verb = LB_CHANGE;
+    const struct lb_op change = REMOVE(.undo = &changed);
+    assert_false(lb_op_takes_down(&change));
+    changed.takes_down = true;
+    assert_true(lb_op_takes_down(&change));
+    const struct lb_op rows[] = {REMOVE(.undo = &put_back), REMOVE()};
+    assert_true(lb_op_takes_down(&rows[0]));
+    assert_false(lb_op_takes_down(&rows[1]));
+}
+
 static void lb_plan_view__undo__told_in_the_note(void **state)
 {
     struct lb_plan p;
@@ -274,6 +289,32 @@ static void lb_plan_view__undo__told_in_the_note(void **state)
     assert_string_equal(v->operations[1]->note,
                         "made again below; put back if the replacement is refused");
     assert_null(v->operations[2]->note);
+}
+
+/* A change for the sake of a deletion is undone with it, and interrupts like it. */
+static void lb_plan_view__undo__flag_also_of_what_is_changed_with_what_goes(void **state)
+{
+    static const char *const others[] = {"n/b"};
+    static const struct lb_undo as_it_was = {.verb = LB_CHANGE,
+                                             .kind = "wall",
+                                             .name = "w",
+                                             .until_kind = "rule",
+                                             .until_name = "r",
+                                             .type = &no_type};
+    struct lb_op wall = CREATE(.undo = &as_it_was);
+    wall.verb = LB_CHANGE;
+    struct lb_op of_another = wall;
+    of_another.owners = (struct str_set){.items = others, .n = 1};
+    const struct lb_op with[] = {wall, of_another, REMOVE(.undo = &put_back), CREATE()};
+    const struct lb_op without[] = {wall, CREATE()};
+    struct lb_plan p;
+    assert_int_equal(seal(*state, &p, with, ARRAY_LEN(with), NULL), ERR_OK);
+    const struct tt_plan *v = lb_plan_view(&p);
+    assert_int_equal(v->operations[0]->flags & TT_OP_PUT_BACK, TT_OP_PUT_BACK);
+    assert_int_equal(v->operations[1]->flags & TT_OP_PUT_BACK, 0);
+    assert_int_equal(v->operations[2]->flags & TT_OP_PUT_BACK, TT_OP_PUT_BACK);
+    assert_int_equal(seal(*state, &p, without, ARRAY_LEN(without), NULL), ERR_OK);
+    assert_int_equal(lb_plan_view(&p)->operations[0]->flags & TT_OP_PUT_BACK, 0);
 }
 
 static void lb_plan_view__after__every_edge_also_of_barriers(void **state)
@@ -318,7 +359,9 @@ UNIT_MAIN(plan)
         lb_test(lb_plan_add__many__indexes_and_copies_stay),
         lb_test(lb_plan_add__owners_given__each_has_an_entry),
         lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
+        lb_test(lb_op_takes_down__by_its_undo),
         lb_test(lb_plan_view__undo__told_in_the_note),
+        lb_test(lb_plan_view__undo__flag_also_of_what_is_changed_with_what_goes),
         lb_test(lb_plan_seal__tail__what_nothing_but_tidying_waits_for),
         lb_test(lb_plan_view__after__every_edge_also_of_barriers),
     };

@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/str.h"
-#include "providers/local/director/director.h"
+#include "providers/local/director/director_internal.h"
 #include "tests/support/clock_fake.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
@@ -403,6 +404,44 @@ static void turns__many_addresses__first_at_once_rest_paced(void **state)
     rig_done(&r);
 }
 
+/* Was the thread asked for a turn since the last question? */
+static bool woken(const struct rig *r)
+{
+    char bytes[8];
+
+    return read(r->director->wake[0], bytes, sizeof bytes) > 0;
+}
+
+static void follow(struct rig *r, const char *text, const struct local_link *link)
+{
+    const struct local_link *links[] = {link};
+    const struct local_announce_order o = {
+        .addr = addr(text), .links = links, .n_links = 1, .refresh_ms = 60000};
+
+    local_director_follow_links(r->director, &o);
+}
+
+/* Each sync of each Service asks. */
+static void follow_links__the_same_ones__no_turn_is_made(void **state)
+{
+    struct rig r;
+    const struct local_link eth1 = {.index = 3, .name = "eth1", .up = true, .ethernet = true};
+    struct ip_addr a = addr("10.0.0.7");
+
+    (void)state;
+    rig_init(&r);
+    order(&r, "10.0.0.7", false);
+    assert_true(woken(&r));
+    follow(&r, "10.0.0.7", &r.eth0);
+    follow(&r, "10.0.0.8", &r.eth0); /* not announced */
+    assert_false(woken(&r));
+    follow(&r, "10.0.0.7", &eth1);
+    assert_true(woken(&r));
+    local_director_again(r.director, &a);
+    assert_true(woken(&r));
+    rig_done(&r);
+}
+
 UNIT_MAIN(announce)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +456,7 @@ UNIT_MAIN(announce)
         cmocka_unit_test(turns__link_down_and_up__announced_again),
         cmocka_unit_test(turns__kernel_refuses__told),
         cmocka_unit_test(turns__many_addresses__first_at_once_rest_paced),
+        cmocka_unit_test(follow_links__the_same_ones__no_turn_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #define RIGHT      "; it is put right) "
 #define LEFT_AS_IS "; left as it is (--drift=report)) "
 
+#define ONE_OF_IPVS "10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 <0.0.0.0/0; "
+
 static const struct row {
     const char *name, *script, *want;
 } rows[] = {
@@ -274,6 +276,28 @@ static const struct row {
      "director; svc d/a; idle; pass 2000; svc d/a sched=lc; sync; foreign guard; pass 2000; state",
      "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) " TOLD
      "guard 10.0.0.0 is missing" RIGHT TWO("10.0.0.0")},
+    {"ipvs: of a refused edit destinations that go are deleted, too",
+     "director; svc d/a mode=ipvs-dr; idle; pass "
+     "2000; svc d/a mode=ipvs-dr pool=q; nodes n1; sync; upkeep; state; pass 5000; state; writes; "
+     "pass 20000; writes",
+     "d/a!invalid(pool \"q\" is not configured (there are: p)) 10.0.0.0[d/a] held 80/tcp ipvs-rr "
+     "n1:80g1 n2:80g0 <0.0.0.0/0; " ONE_OF_IPVS "writes(10) writes(0) "},
+    {"ipvs: they drain when the edit comes that is refused",
+     "director; svc d/a mode=ipvs-dr; idle; nodes n1; "
+     "sync; svc d/a mode=ipvs-dr pool=q; sync; pass 5000; state",
+     "d/a!invalid(pool \"q\" is not configured (there are: p)) " ONE_OF_IPVS},
+    {"ipvs: connections are waited for, and another process goes on",
+     "director; svc d/a mode=ipvs-dr; idle; active 1 "
+     "10.1.0.2; nodes n1; sync; pass 20000; state; svc d/a mode=ipvs-dr pool=q; restart; sync; "
+     "upkeep; pass 20000; state; active 0 10.1.0.2; pass 3000; state",
+     "10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 n2:80g0 <0.0.0.0/0; d/a!invalid(pool \"q\" "
+     "is not configured (there are: p)) 10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 n2:80g0 "
+     "<0.0.0.0/0; " ONE_OF_IPVS},
+    {"ipvs: a mode that is left behind",
+     "director; svc d/a mode=ipvs-dr; idle; svc d/a; "
+     "sync; svc d/a pool=q; sync; pass 5000; state",
+     "d/a!invalid(pool \"q\" is not configured (there are: p)) 10.0.0.0[d/a] held 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
     {"others have a route: not tried again at once; another look when it goes",
      "director; foreign taken 10.0.0.0; svc d/a; sync; writes; sync; writes; state; pass 2000; "
      "foreign freed "

@@ -4,9 +4,9 @@
 #include "providers/local/model/config_machine.h"
 #include "tests/unit/local/model/model_test.h"
 
-/* Interfaces eth0 with 10.0.0.1/24 and 2001:db8::1/64, lo, kube-ipvs0 with 10.0.0.50, eth1 with
- * a held VIP 10.0.0.60. */
-static const char *on_machine(struct arena *a, const char *pools)
+/* Interfaces eth0 with 10.0.0.1/24, 2001:db8::1/64 and another program's 10.0.0.7, lo, kube-ipvs0
+ * with 10.0.0.50, eth1 with a held VIP 10.0.0.60. */
+static const char *on_machine(struct arena *a, const char *pools, bool has_served)
 {
     static const struct {
         const char *interface;
@@ -15,10 +15,11 @@ static const char *on_machine(struct arena *a, const char *pools)
     } has[] = {{"lo", "127.0.0.1/8", false},          {"lo", "192.0.2.77/24", false},
                {"eth0", "10.0.0.1/24", false},        {"eth0", "2001:db8::1/64", false},
                {"kube-ipvs0", "10.0.0.50/32", false}, {"eth1", "10.0.0.60/32", true},
-               {"eth1", "172.16.0.9/16", false}};
+               {"eth1", "172.16.0.9/16", false},      {"eth0", "10.0.0.7/32", false}};
     static const char *const interfaces[] = {"eth0", "eth1"};
     struct local_machine_addr addrs[ARRAY_LEN(has)];
-    const struct local_machine m = {interfaces, ARRAY_LEN(interfaces), addrs, ARRAY_LEN(has)};
+    const struct local_machine m = {interfaces, ARRAY_LEN(interfaces), addrs, ARRAY_LEN(has),
+                                    has_served};
     struct str_buf b = STR_BUF_INIT;
     for (size_t i = 0; i < ARRAY_LEN(has); i++) {
         addrs[i] = (struct local_machine_addr){.interface = has[i].interface, .ours = has[i].ours};
@@ -30,6 +31,11 @@ static const char *on_machine(struct arena *a, const char *pools)
         str_appendf(&b, "%s %zu: %s\n", f.items[i].is_error ? "error" : "warning", f.items[i].line,
                     f.items[i].text);
     }
+    for (size_t i = 0; i < m.n_addrs; i++) {
+        if (local_config_keeps_out(c, &m, &addrs[i])) {
+            str_appendf(&b, "left out: %s\n", has[i].net);
+        }
+    }
     const char *text = str_buf_to_arena(&b, a);
     str_buf_done(&b);
     return text;
@@ -39,10 +45,23 @@ static const struct {
     const char *name;
     const char *pools;
     const char *want;
+    bool has_served;
 } rows[] = {
-    {"C10", "- {name: public, addresses: [10.0.0.0/29]}\n",
+    {"C10", "- {name: public, addresses: [10.0.0.0/30]}\n",
      "error 3: pool \"public\" contains 10.0.0.1, which this machine has on eth0\n"},
-    {"C10 excluded", "- {name: public, addresses: [10.0.0.0/29], exclude: [10.0.0.1]}\n", ""},
+    {"C10 excluded", "- {name: public, addresses: [10.0.0.0/29], exclude: [10.0.0.1, 10.0.0.7]}\n",
+     ""},
+    {"C10 of a machine that has served", "- {name: public, addresses: [10.0.0.0/30]}\n",
+     "error 3: pool \"public\" contains 10.0.0.1, which this machine has on eth0\n", true},
+    {"an address alone, at first", "- {name: public, addresses: [10.0.0.4/30]}\n",
+     "error 3: pool \"public\" contains 10.0.0.7, which this machine has on eth0\n"},
+    {"an address alone, of a machine that has served",
+     "- {name: public, addresses: [10.0.0.4/30]}\n",
+     "warning 3: pool \"public\" contains 10.0.0.7, which this machine has on eth0; no other "
+     "Service gets it\nleft out: 10.0.0.7/32\n",
+     true},
+    {"the same, and the pool leaves it out",
+     "- {name: public, addresses: [10.0.0.4/30], exclude: [10.0.0.7]}\n", "", true},
     {"addresses of kube-proxy, and our own", "- {name: public, addresses: [10.0.0.40-10.0.0.70]}\n",
      ""},
     {"IPv6", "- {name: public, addresses: [\"2001:db8::/120\"]}\n",
@@ -74,7 +93,7 @@ static void local_config_on_machine__pools__findings(void **state)
 {
     size_t bad = 0;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const char *got = on_machine(*state, rows[i].pools);
+        const char *got = on_machine(*state, rows[i].pools, rows[i].has_served);
         if (strcmp(got, rows[i].want) != 0) {
             print_error("%s: want\n%sgot\n%s", rows[i].name, rows[i].want, got);
             bad++;
