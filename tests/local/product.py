@@ -105,6 +105,18 @@ class Cluster(controller_world.World):
     def edit(self, name, **spec):
         self.must("PATCH", self.path(name), {"spec": spec}, content_type="application/merge-patch+json")
 
+    def carry_out(self, name, change):
+        """change() asks for something else, and the sync that makes it has ended: it can take several transactions, and another
+        change beside it would be one with it."""
+        since = self.log_bytes()
+        change()
+
+        def ended():
+            log = self.log(since)
+            done = log.find(f'"Done" service="demo/{name}"')
+            return done >= 0 and log.find(f'"Synced" service="demo/{name}"', done) >= 0
+        self.until(f"a change of demo/{name} is carried out", ended)
+
     def remove(self, *names):
         for name in names:
             self.must("DELETE", self.path(name))

@@ -161,12 +161,18 @@ class World:
         self.trimtab.kill()
         self.trimtab.wait(LIMIT_S)
 
-    def log(self):
+    def log(self, since=0):
+        """The log of this run of trimtab, from a byte on."""
         path = os.path.join(self.folder, f"run-{self.runs}")
         if not os.path.exists(path):
             return ""
-        with open(path, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        with open(path, "rb") as f:
+            f.seek(since)
+            return f.read().decode(errors="replace")
+
+    def log_bytes(self):
+        path = os.path.join(self.folder, f"run-{self.runs}")
+        return os.path.getsize(path) if os.path.exists(path) else 0
 
     def logged(self, *words):
         """Lines that hold all of the words."""
