@@ -89,7 +89,8 @@ struct tt_result {
      * (sync_mark.c); NULL: none */
     const char *mark_body;
     bool mark_alone;  /* it goes also when all finalizers are there */
-    bool marked;      /* it was sent in this call */
+    bool marked;      /* it was sent in this call, */
+    bool mark_owed;   /* or it was refused, and the finalizers alone were taken */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
     bool may_lack;    /* something that works was taken down, as far as the answers tell */
     bool took_down;   /* something that worked was, or was changed (TT_OP_PUT_BACK) */

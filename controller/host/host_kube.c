@@ -445,6 +445,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
         err_clear(err);
         what.mark = NULL;
         rc = send_hold(&patch, item->result, &what, a, err);
+        item->result->mark_owed = rc == ERR_OK;
     }
     return rc;
 }

@@ -178,6 +178,15 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
     return ret;
 }
 
+void service_known_forget(struct service_known *k)
+{
+    struct kube_object *accepted = k->accepted;
+
+    *k = (struct service_known){
+        .cached = k->cached, .state = k->state, .ours = k->ours, .foreign = k->foreign};
+    kube_object_unref(accepted);
+}
+
 bool service_cache_has(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);

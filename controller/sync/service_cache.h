@@ -62,6 +62,8 @@ void service_cache_free(struct service_cache *c); /* NULL is fine */
 /* Gives back the references of a copy; the rest stays. */
 void service_known_done(struct service_known *k);
 struct service_known service_cache_get(struct service_cache *c, const char *key);
+/* Another object has the name: of the copy stays what it was, and whether it was ours. */
+void service_known_forget(struct service_known *k);
 bool service_cache_has(struct service_cache *c, const char *key); /* as `cached` of a copy says */
 /* The object that is about to be synced (a reference is taken); `ours` is only ever set, not taken
  * back, as long as the UID stays. */
@@ -154,8 +156,8 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key);
 void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
                                enum mark mark);
 enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid);
-/* The mark that names the addresses was refused, after the server had taken one without: it is
- * written by itself next time, until the Service shows it (service_cache_note_marked()). */
+/* The mark was refused, and what came with it was taken: it is written by itself next time, until
+ * the Service shows it (service_cache_note_marked()). */
 void service_cache_owe_mark(struct service_cache *c, const char *key);
 bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);

@@ -203,8 +203,8 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
         items[i]->requests += host_call_requests(c);
         items[i]->answered_ms = clock_now_ms(s->clock);
-        if (items[i]->result->marked) {
-            sync_mark_note(items[i]);
+        if (items[i]->result->marked || items[i]->result->mark_owed) {
+            sync_mark_note(items[i], items[i]->result->mark_owed);
         }
         sync_former_note(items[i]);
     }

@@ -65,7 +65,7 @@ struct sync_item {
     bool wrote;        /* something was written to the API server */
     bool let_go;       /* finalizers among it, that were taken off */
     bool held;         /* or put there */
-    enum mark marked;  /* this process wrote its mark, which `svc` may not show yet */
+    enum mark marked;  /* this process wrote its mark, or owes it: `svc` may not show it yet */
     /* the condition's message once a replacement was refused in this sync; NULL: none was */
     const char *refusal_text;
     /* outcome */
@@ -240,12 +240,16 @@ const char *sync_mark_body(struct arena *a, const char *text);
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n);
-/* The server has taken a mark, and refused the one that names the addresses: it goes by itself. */
+/* Has the server taken a mark of the Service, as far as this process knows?  Then no policy
+ * forbids it. */
+bool sync_mark_was_taken(const struct sync_item *item);
+/* The server has refused the mark that names the addresses: it goes by itself next time. */
+void sync_mark_owe(struct sync_item *item);
 bool sync_mark_is_owed(const struct sync_item *item);
 /* The patch that takes it off, whatever UID it names; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
-/* It was written. */
-void sync_mark_note(struct sync_item *item);
+/* It was written; with `owed` it was refused, and what came with it was taken: it follows later. */
+void sync_mark_note(struct sync_item *item, bool owed);
 
 /* --- sync_former.c ---------------------------------------------------------------------------- */
 /* The patch that keeps what the Service asked for when it was carried out last; NULL: it

@@ -77,7 +77,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     if (rc != ERR_OK) {
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     } else if (mark != NULL) {
-        sync_mark_note(item);
+        sync_mark_note(item, false);
     }
     item->held = item->held || rc == ERR_OK;
     return rc;
@@ -238,7 +238,7 @@ static void add_mark(struct writes *w, const char *body)
  * is tried again. */
 static void add_next_mark(struct writes *w, const struct sync_item *item, const char *body)
 {
-    add(w, body, item->marked != MARK_NONE ? NEXT_MARK : NULL);
+    add(w, body, sync_mark_was_taken(item) ? NEXT_MARK : NULL);
 }
 
 /* Even when it fails it may have been done. */
@@ -320,10 +320,12 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
         if (w->what[i] == NULL) {
             log_warning("The annotation of created load balancers was not written",
                         LOG_S("service", item->key), LOG_S("err", one.message));
-            continue;
         }
-        if (str_eq(w->what[i], NEXT_MARK)) {
-            service_cache_owe_mark(item->s->cache, item->key);
+        if (w->what[i] == NULL || str_eq(w->what[i], NEXT_MARK)) {
+            sync_mark_owe(item);
+        }
+        if (w->what[i] == NULL) {
+            continue;
         }
         err_prefix(&one, "%s", w->what[i]);
         item->unwritten = true;
@@ -406,6 +408,9 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
         add_extras(&w, item, true);
     }
     add(&w, sync_refusal_body(item), "failed to keep that the replacement was refused");
+    if (sync_mark_is_owed(item)) {
+        add_mark(&w, sync_mark_follows(item, item->svc->ingress, item->svc->n_ingress));
+    }
     if (report) {
         add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
     }

@@ -88,10 +88,32 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
                : sync_mark_body(item->a, mark_text(item->a, mark, item->svc->uid, ingress, n));
 }
 
+static bool is_owed(const struct sync_item *item)
+{
+    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+}
+
+bool sync_mark_was_taken(const struct sync_item *item)
+{
+    return svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL ||
+           (item->marked != MARK_NONE && !is_owed(item));
+}
+
+void sync_mark_owe(struct sync_item *item)
+{
+    struct service_cache *cache = item->s->cache;
+    enum mark now = mark_now(item);
+
+    if (now != MARK_NONE && !item->elsewhere) {
+        item->marked = now;
+        service_cache_note_marked(cache, item->key, item->svc->uid, now);
+        service_cache_owe_mark(cache, item->key);
+    }
+}
+
 bool sync_mark_is_owed(const struct sync_item *item)
 {
-    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go &&
-           service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item);
 }
 
 const char *sync_mark_gone(const struct sync_item *item)
@@ -106,14 +128,19 @@ void sync_mark_load(struct sync_item *item)
     struct service_cache *cache = item->s->cache;
 
     item->marked = service_cache_marked(cache, item->key, item->svc->uid);
-    if (item->marked != MARK_NONE && mark_of(item->a, item->svc) != MARK_NONE) {
-        service_cache_note_marked(cache, item->key, NULL, MARK_NONE); /* the Service says it now */
+    bool says =
+        mark_of(item->a, item->svc) != MARK_NONE && (item->svc->n_ingress > 0 || !is_owed(item));
+    if (item->marked != MARK_NONE && says) {
+        service_cache_note_marked(cache, item->key, NULL, MARK_NONE);
         item->marked = MARK_NONE;
     }
 }
 
-void sync_mark_note(struct sync_item *item)
+void sync_mark_note(struct sync_item *item, bool owed)
 {
     item->marked = mark_due(item);
     service_cache_note_marked(item->s->cache, item->key, item->svc->uid, item->marked);
+    if (owed) {
+        service_cache_owe_mark(item->s->cache, item->key);
+    }
 }

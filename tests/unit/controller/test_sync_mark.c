@@ -263,6 +263,65 @@ static void refused__finalizer_goes_on_alone(void **state)
     stand_free(r);
 }
 
+/* The same, and the answer to the patch with address and mark is lost, which another program's
+ * patch makes look as if there had been an address before: the mark follows all the same. */
+static void refused__answer_about_the_status_lost__mark_follows(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(3, stand_patches(r));
+    has(r, 2, MARKED);
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(4, stand_patches(r));
+    has(r, 3, MARKED);
+    assert_null(strstr(stand_patch(r, 3), "\"ingress\""));
+    assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
+    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    assert_int_equal(4, stand_patches(r));
+    stand_free(r);
+}
+
+/* A policy forbids the annotation: nothing fails, and each further ensure asks once. */
+static void refused_always__load_balancer_is_made_all_the_same(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->forbidden = KEY;
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(5, stand_patches(r)); /* finalizer and status, each joined at first */
+    has(r, 1, STAND_F);
+    has(r, 4, "\"ingress\"");
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(6, stand_patches(r));
+    stand_advance(r, 600000);
+    assert_int_equal(6, stand_patches(r));
+    assert_null(strstr(stand_events(r), "Warning"));
+    stand_free(r);
+}
+
+/* The Service that had the name before had an address; nothing of this one stands yet. */
+static void made__under_a_name_that_was_used__is_made(void **state)
+{
+    static const char *const older[] = {STAND_LB, STAND_CLUSTER_IP};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(older); i++) {
+        struct stand *r = stand_noting(CAPS, 1, &flags);
+        sync(r, STAND_LB, "\"uid\":\"older\"", NULL);
+        sync(r, older[i], "\"uid\":\"older\"," STAND_WITH_F, STAND_STATUS(IP));
+        size_t n = stand_patches(r);
+        sync(r, STAND_LB, NULL, NULL);
+        assert_int_equal(n + 2, stand_patches(r));
+        has(r, n, MARK "}");
+        has(r, n + 1, MARKED);
+        stand_free(r);
+    }
+}
+
 static void refuse_status(void *arg, struct fake_provider *p, const struct tt_call *call,
                           const struct tt_item *item)
 {
@@ -302,6 +361,48 @@ static void made__mark_refused_beside_the_status__follows_alone(void **state)
     stand_add(r, "web", TT_REASON_SPEC);
     stand_advance(r, 600000);
     assert_int_equal(5, stand_patches(r));
+    stand_free(r);
+}
+
+/* The same after a restart, with the mark on the Service, and the provider says that one serves
+ * before it ends: what the Service shows is what the server takes. */
+static void made__mark_refused_twice_beside_the_status__follows_alone(void **state)
+{
+    static const uint32_t caps[] = {CAPS, 0};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+        struct stand *r = stand_noting(caps[i], 1, &flags);
+        r->provider->during = refuse_status;
+        r->provider->during_arg = r;
+        sync(r, STAND_LB, NOTED(MARK), NULL);
+        assert_int_equal(3, stand_patches(r));
+        has(r, 1, MARKED);
+        has(r, 2, "\"ingress\"");
+        assert_null(strstr(stand_patch(r, 2), KEY));
+        stand_service(r, "web", STAND_LB, NOTED(MARK), STAND_STATUS(IP));
+        stand_advance(r, 60000);
+        assert_int_equal(4, stand_patches(r));
+        has(r, 3, MARKED);
+        stand_free(r);
+    }
+}
+
+/* Nor does it wait for an ensure that ends well: the process may be stopped before. */
+static void made__mark_refused_and_the_next_ensure_fails__follows_with_that(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->during = refuse_status;
+    r->provider->during_arg = r;
+    sync(r, STAND_LB, NOTED(MARK), NULL);
+    assert_int_equal(3, stand_patches(r));
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT, "later", 0, false});
+    stand_service(r, "web", STAND_LB, NOTED(MARK), STAND_STATUS(IP));
+    stand_advance(r, 60000);
+    has(r, 3, MARKED);
     stand_free(r);
 }
 
@@ -384,6 +485,11 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(taken_over__address_changes__no_mark),
         cmocka_unit_test(load_balancer_goes__mark_goes_with_the_finalizer),
         cmocka_unit_test(refused__finalizer_goes_on_alone),
+        cmocka_unit_test(refused__answer_about_the_status_lost__mark_follows),
+        cmocka_unit_test(refused_always__load_balancer_is_made_all_the_same),
+        cmocka_unit_test(made__mark_refused_twice_beside_the_status__follows_alone),
+        cmocka_unit_test(made__mark_refused_and_the_next_ensure_fails__follows_with_that),
+        cmocka_unit_test(made__under_a_name_that_was_used__is_made),
         cmocka_unit_test(made__mark_refused_beside_the_status__follows_alone),
         cmocka_unit_test(older_provider__no_mark),
         cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
