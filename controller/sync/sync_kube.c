@@ -228,7 +228,7 @@ static void add(struct writes *w, const char *body, const char *what)
 
 #define NEXT_MARK "failed to update the mark of what trimtab makes"
 
-/* A mark that a policy does not allow keeps nothing else from being written. */
+/* A mark that a policy does not allow (422, 403) keeps nothing else from being written. */
 static void add_mark(struct writes *w, const char *body)
 {
     add(w, body, NULL);
@@ -314,20 +314,21 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
 
     for (size_t i = 0; i < w->n && (first == ERR_OK || !w->stop); i++) {
         struct err one = ERR_INIT;
-        if (as_retryable(patch_if_there(item, w->bodies[i], &one), &one) == ERR_OK) {
+        int rc = patch_if_there(item, w->bodies[i], &one);
+        bool policy = rc == ERR_INVALID || rc == ERR_FORBIDDEN;
+        const char *what = w->what[i] == NULL ? NEXT_MARK : w->what[i];
+        if (as_retryable(rc, &one) == ERR_OK) {
             continue;
         }
-        if (w->what[i] == NULL) {
-            log_warning("The annotation of created load balancers was not written",
-                        LOG_S("service", item->key), LOG_S("err", one.message));
-        }
-        if (w->what[i] == NULL || str_eq(w->what[i], NEXT_MARK)) {
+        if (str_eq(what, NEXT_MARK)) {
             sync_mark_owe(item);
         }
-        if (w->what[i] == NULL) {
+        if (w->what[i] == NULL && policy) {
+            log_warning("The annotation of created load balancers was not written",
+                        LOG_S("service", item->key), LOG_S("err", one.message));
             continue;
         }
-        err_prefix(&one, "%s", w->what[i]);
+        err_prefix(&one, "%s", what);
         item->unwritten = true;
         if (first == ERR_OK) {
             first = err_copy(err, &one);

@@ -77,11 +77,17 @@ const char *sync_mark_body(struct arena *a, const char *text)
     return str_buf_to_arena(&b, a);
 }
 
+static enum mark mark_of_ensured(const struct sync_item *item)
+{
+    enum mark now = mark_now(item);
+
+    return now != MARK_NONE ? now : mark_due(item);
+}
+
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n)
 {
-    enum mark now = mark_now(item);
-    enum mark mark = now != MARK_NONE ? now : mark_due(item);
+    enum mark mark = mark_of_ensured(item);
 
     return mark == MARK_NONE || n == 0
                ? NULL
@@ -102,11 +108,11 @@ bool sync_mark_was_taken(const struct sync_item *item)
 void sync_mark_owe(struct sync_item *item)
 {
     struct service_cache *cache = item->s->cache;
-    enum mark now = mark_now(item);
+    enum mark mark = mark_of_ensured(item);
 
-    if (now != MARK_NONE && !item->elsewhere) {
-        item->marked = now;
-        service_cache_note_marked(cache, item->key, item->svc->uid, now);
+    if (mark != MARK_NONE && !item->elsewhere) {
+        item->marked = mark;
+        service_cache_note_marked(cache, item->key, item->svc->uid, mark);
         service_cache_owe_mark(cache, item->key);
     }
 }

@@ -336,6 +336,18 @@ static void refuse_status(void *arg, struct fake_provider *p, const struct tt_ca
     }
 }
 
+static void refuse_then_fail(void *arg, struct fake_provider *p, const struct tt_call *call,
+                             const struct tt_item *item)
+{
+    struct stand *r = arg;
+    (void)p;
+    (void)call;
+    (void)item;
+    r->provider->during = NULL; /* of the first ensure */
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+    stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "not now");
+}
+
 /* Address and mark are refused together, and the mark alone, too: a mark that names no address
  * would count for nothing once the status has one. */
 static void made__mark_refused_beside_the_status__follows_alone(void **state)
@@ -386,6 +398,23 @@ static void made__mark_refused_twice_beside_the_status__follows_alone(void **sta
         has(r, 3, MARKED);
         stand_free(r);
     }
+}
+
+/* An error of the server is none of a policy: the sync is tried again. */
+static void made__mark_lost_beside_the_status__follows_soon(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->during = refuse_then_fail;
+    r->provider->during_arg = r;
+    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    size_t n = stand_patches(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_advance(r, 60000);
+    assert_int_equal(n + 1, stand_patches(r));
+    has(r, n, MARKED);
+    stand_free(r);
 }
 
 /* Nor does it wait for an ensure that ends well: the process may be stopped before. */
@@ -488,6 +517,7 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(refused__answer_about_the_status_lost__mark_follows),
         cmocka_unit_test(refused_always__load_balancer_is_made_all_the_same),
         cmocka_unit_test(made__mark_refused_twice_beside_the_status__follows_alone),
+        cmocka_unit_test(made__mark_lost_beside_the_status__follows_soon),
         cmocka_unit_test(made__mark_refused_and_the_next_ensure_fails__follows_with_that),
         cmocka_unit_test(made__under_a_name_that_was_used__is_made),
         cmocka_unit_test(made__mark_refused_beside_the_status__follows_alone),
