@@ -276,6 +276,7 @@ def test_pool__edited_to_another_range__kept_then_moved_without_a_gap(c):
         seen = clients.stop()
         assert set(seen) <= set(world.NODES), seen  # without trimtab, and without a move, nothing is lost
         moves = Follower(c, "web")
+        c.until("it is served at the old address", lambda: old in moves.at)
         c.start()
         c.until("the new address", lambda: c.addresses("web") == ["192.0.2.52"])
         c.until("the old one goes", lambda: product.held() == ["192.0.2.52"])
@@ -319,9 +320,9 @@ def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_
         c.start()
         c.until("the routes", lambda: "proto 117" in world.command("ip", "route", "show", "table", "local", f"{address}/32"))
         c.until("the rules", lambda: "0x00001000" in world.command("nft", "list", "chain", "inet", "trimtab", "tt_snat"))
+        c.until("the former routes go", lambda: product.held() == [])
         guard = world.command("nft", "list", "chain", "inet", "trimtab", "tt_guard")
         assert "drop" in guard and "0x00002000" not in guard and "reject" not in guard, guard
-        assert product.held() == []
         assert world.tcp(address, 80)[0] in world.NODES
         c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
         assert line.ask()[0] == node

@@ -67,7 +67,7 @@ def test_two_processes__one_writes_and_the_other_takes_over():
             w.until_address("two")
             w.until_address("pool")
             w.until("the first one has ended its syncs", lambda: all(
-                re.search(f'"Synced" service="default/{name}"', log_of_first(w)) for name in ("two", "pool")))
+                re.search(f'"Synced" service="default/{name}"', log_of_first(w)) for name in ("one", "two", "pool")))
             assert not w.logged('"Synced"'), "the second one writes, too"
             w.forget_calls()
         finally:

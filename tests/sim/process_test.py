@@ -122,8 +122,9 @@ def test_log_that_is_read_late__says_what_was_dropped_or_is_whole():
     with Unread((SIM, TRIMTAB), "--nodes=1") as w:
         w.launch()
         w.until("the pipe is full", w.is_full)
-        w.create("web")
-        w.until_address("web")
+        for name in ("web", "later"):  # one after the other: with the second address the sync of the first is over
+            w.create(name)
+            w.until_address(name)
         lines = []
         reader = threading.Thread(target=lambda: lines.extend(w.rest().splitlines()))
         reader.start()
