@@ -72,6 +72,23 @@ def test_keepalived__has_addresses_of_the_pool__start_goes_on_and_no_other_servi
     c.remove("web", "other", "asks")
 
 
+def test_keepalived__has_an_address_with_the_machines_network__start_goes_on(c):
+    """`virtual_ipaddress { 192.0.2.48/24 }`: eth0 has 192.0.2.1 in that network, too."""
+    c.serve("web")
+    world.command("ip", "addr", "add", f"{FIRST}/24", "dev", "eth0")
+    try:
+        c.kill()
+        c.start()
+        assert c.logged(f'pool \\"public\\" contains {FIRST}, which this machine has on eth0; no other Service gets it'), c.log()
+        c.until("the Service is synced", lambda: c.logged("Synced", "demo/web"))
+        assert c.addresses("web") == [FIRST] and world.tcp(FIRST, 80)[0] in world.NODES
+        assert c.serve("other", ports=((80, 30181),)) == ["192.0.2.49"]
+    finally:
+        world.command("ip", "addr", "del", f"{FIRST}/24", "dev", "eth0")
+    c.until("a client is answered", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+    c.remove("web", "other")
+
+
 def test_ipv6__off_on_the_link__said_and_ipv4_goes_on(c):
     c.serve("web")
     c.until("IPv4 is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
