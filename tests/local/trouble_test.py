@@ -85,6 +85,8 @@ def test_keepalived__has_an_address_with_the_machines_network__start_goes_on(c):
         assert c.serve("other", ports=((80, 30181),)) == ["192.0.2.49"]
     finally:
         world.command("ip", "addr", "del", f"{FIRST}/24", "dev", "eth0")
+    c.kill()
+    c.start()  # until then the address is kept from others
     c.until("a client is answered", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
     c.remove("web", "other")
 
