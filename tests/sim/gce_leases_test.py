@@ -78,7 +78,8 @@ def test_two_processes__one_writes_and_the_other_takes_over():
         spec = lease(w)["spec"]
         assert spec["holderIdentity"] not in ("", holder) and spec["leaseTransitions"] == 1, spec
         assert not w.mutations() and not w.service_writes(), w.calls()
-        assert '"Released lease"' in log_of_first(w)
+        # A busy machine may not get the release out in its 200 ms; then the lease runs out.
+        assert re.search('"Released lease"|"Failed to release lease".*no answer from', log_of_first(w)), log_of_first(w)
         w.create("three", INTERNAL)
         w.until_address("three")
 
