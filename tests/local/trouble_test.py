@@ -141,8 +141,10 @@ def test_many_services_for_few_addresses__wait_without_a_flood_of_lines(c):
     """And those who have one are served all the time."""
     c.serve("first")
     with world_of_many(c):
-        c.until("each was told", lambda: len({e["involvedObject"]["name"] for e in c.must("GET", "/api/v1/namespaces/many/events")["items"]
-                                              if "no free address for IPv4: public 8 of 8 used" in e["message"]}) == MANY - 7)
+        def told():
+            return len({e["involvedObject"]["name"] for e in c.must("GET", "/api/v1/namespaces/many/events")["items"]
+                        if "no free address for IPv4: public 8 of 8 used" in e["message"]})
+        c.until("each was told", lambda: told() == MANY - 7, told)
         assert world.tcp(FIRST, 80)[0] in world.NODES
         warned = len(c.logged("asking again later"))
         assert 0 < warned <= 100 + len(c.logged("Service is not ready yet")), warned
@@ -156,10 +158,12 @@ def world_of_many(c):
     path = "/api/v1/namespaces/many/services"
     for i in range(MANY):
         c.must("POST", path, {"metadata": {"name": f"s{i}"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
-    yield
-    for i in range(MANY):
-        c.must("DELETE", f"{path}/s{i}")
-    c.until("they are gone", lambda: not c.must("GET", path)["items"], lambda: len(c.must("GET", path)["items"]))
+    try:
+        yield
+    finally:
+        for i in range(MANY):
+            c.must("DELETE", f"{path}/s{i}")
+        c.until("they are gone", lambda: not c.must("GET", path)["items"], lambda: len(c.must("GET", path)["items"]))
 
 
 def test_stopped_for_a_while__edits_come_afterwards_and_packets_go_on(c):
@@ -228,17 +232,52 @@ PAIR = ["--leader-elect=true", "--leader-elect-resource-name=trimtab", "--leader
         "--leader-elect-retry-period=1s"]
 
 
-def test_pair_on_one_machine__second_waits_for_the_lease_and_takes_over(c):
-    """As while a Deployment replaces its pod: the instance's lock is the first one's meanwhile."""
-    [address] = c.serve("web")
+def pair(c):
+    """Two processes with an election; returns the one that leads.  The cluster's own is then the other one, which waits."""
     c.stop()
     first = c.start(*PAIR).trimtab
     c.until("the first serves", lambda: c.logged("Synced", "demo/web"))
     c.runs += 1
     c.trimtab = subprocess.Popen([c.trimtab_exe, *c.flags(), f"--kubeconfig={c.kubeconfig}", "-v=2", *PAIR],  # pylint: disable=consider-using-with
                                  stderr=c.file(f"run-{c.runs}"), env=c.environment())
+    c.until("the second waits", lambda: c.logged("this replica opens when it leads", f"runs here (pid {first.pid})") or c.trimtab.poll() is not None)
+    return first
+
+
+def test_pair_on_one_machine__leader_is_stopped__second_says_so_and_gives_the_lease_back(c):
+    """One kernel has one writer: a process that is stopped could go on in the middle of a write."""
+    [address] = c.serve("web")
+    first = pair(c)
+    first.send_signal(signal.SIGSTOP)
     try:
-        c.until("the second waits", lambda: c.logged("this replica opens when it leads", f"runs here (pid {first.pid})") or c.trimtab.poll() is not None)
+        assert c.trimtab.wait(controller_world.LIMIT_S) == 1
+        assert c.logged("error: ", f"(pid {first.pid}, which is stopped: kill -CONT {first.pid}, or kill -KILL {first.pid})"), c.log()
+        lease = c.must("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/trimtab")
+        assert not lease["spec"].get("holderIdentity"), lease
+    finally:
+        first.kill()
+        first.wait(controller_world.LIMIT_S)
+    c.start(*PAIR)
+    c.until("the next one serves", lambda: c.logged("Synced", "demo/web"))
+    c.until("a client is answered", lambda: answered(address))
+    c.stop()
+    c.start()
+    c.remove("web")
+
+
+def answered(address):
+    """Also right after the address was in no kernel, when no host has answered for it yet."""
+    try:
+        return world.tcp(address, 80)[0] in world.NODES
+    except OSError:
+        return False
+
+
+def test_pair_on_one_machine__second_waits_for_the_lease_and_takes_over(c):
+    """As while a Deployment replaces its pod: the instance's lock is the first one's meanwhile."""
+    [address] = c.serve("web")
+    first = pair(c)
+    try:
         assert c.trimtab.poll() is None, c.log()
         assert world.tcp(address, 80)[0] in world.NODES
     finally:
