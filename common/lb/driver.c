@@ -162,6 +162,38 @@ static void item_objects(struct drive *d, struct lb_item *item)
     }
 }
 
+/* NULL: not known, or not asked. */
+static const char *stands(const struct drive *d, const struct lb_item *item)
+{
+    const struct lb_flow *flow = d->cfg->flow;
+    bool asked = flow->stands != NULL && item->in->verb == TT_VERB_ENSURE && !item->settled &&
+                 item->in->service->n_ingress > 0 && item->err.code != ERR_CANCELLED;
+    return asked ? flow->stands(&d->s, item) : NULL;
+}
+
+/* A failed Service is served by what its sync, and those before it, have left. */
+static void tell_stands(const struct drive *d, const struct lb_item *item)
+{
+    const struct tt_host *host = d->s.host;
+    const char *why = !d->s.planning && TT_HAS(host, result_nobody) ? stands(d, item) : NULL;
+    if (why != NULL) {
+        host->result_nobody(item->in->result, why);
+    }
+}
+
+/* A plan says what will be; beside it goes what is, as long as no client is served. */
+static void find_stands(struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        const char *why = stands(d, item);
+        if (!str_is_empty(why) && item->serves_nobody == NULL) {
+            lb_finding(&d->s, item, "LoadBalancerServesNobody", NULL, "serves no client now: %s",
+                       why);
+        }
+    }
+}
+
 static int32_t results_report(struct drive *d)
 {
     const struct tt_host *host = d->s.host;
@@ -175,6 +207,7 @@ static int32_t results_report(struct drive *d)
             if (d->cfg->flow->failed != NULL) {
                 d->cfg->flow->failed(&d->s, item);
             }
+            tell_stands(d, item);
             host->result_fail(item->in->result, item->err.code, item->err.message,
                               item->err.retry_after_ms);
             first = first == TT_OK ? item->err.code : first;
@@ -224,6 +257,7 @@ int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call 
             lb_plan_service(&d.plan, item->key)->err = &item->err;
         }
     }
+    find_stands(&d);
     lb_findings_put(&d.s, &d.plan);
     d.plan.reads = d.s.reads;
     struct err err = ERR_INIT;

@@ -153,6 +153,10 @@ struct lb_flow {
     /* Told of an item that ends with a failure, before its result is set; for metrics.
      * May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);
+    /* Of an item that is ensured, whose status has an address, and that has failed, or is only
+     * planned: why no client is served by what stands now, after what the sync has written; "":
+     * clients are; NULL: that is not known.  Pure.  May be NULL. */
+    const char *(*stands)(const struct lb_sync *s, const struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set:
      * not known; when the cloud refused the operation for what is in it, the driver finds out by
      * halves, else all owners fail. */

@@ -84,7 +84,9 @@ struct tt_result {
     size_t n_findings;
     bool has_plan;             /* a plan spoke of it: findings and serves_nobody are known */
     const char *serves_nobody; /* of its last plan; NULL: it serves clients, or unknown */
-    bool held;                 /* the finalizers were put there in this call */
+    /* of a failed ensure: why what stands now serves no client; "": it does; NULL: unknown */
+    const char *stands_nobody;
+    bool held; /* the finalizers were put there in this call */
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
     const char *mark_body;

@@ -342,6 +342,16 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     mutex_unlock(&r->call->lock);
 }
 
+static void result_nobody(struct tt_result *r, const char *why)
+{
+    if (!host_has_result(r, "result_nobody")) {
+        return;
+    }
+    mutex_lock(&r->call->lock);
+    r->stands_nobody = host_take_text(r, str_nonnull(why), TT_TEXT_MAX, "a reason");
+    mutex_unlock(&r->call->lock);
+}
+
 static void result_serves(struct tt_result *r)
 {
     if (!host_has_result(r, "result_serves")) {
@@ -384,6 +394,7 @@ void host_table_results(struct tt_host *t)
     t->result_own = result_own;
     t->result_again = result_again;
     t->result_serves = result_serves;
+    t->result_nobody = result_nobody;
 }
 
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret)

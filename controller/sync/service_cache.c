@@ -411,7 +411,7 @@ void service_cache_set_findings(struct service_cache *c, const char *key,
         if (!part) {
             keep_findings(r, now);
         }
-        r->nobody = now->nobody;
+        r->nobody = now->nobody_unknown ? r->nobody : now->nobody;
         e->has_findings = true;
         tidy_rare(e);
     }

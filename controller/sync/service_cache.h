@@ -134,7 +134,8 @@ struct service_findings {
     uint64_t items[SERVICE_FINDINGS_MAX];
     size_t n;
     uint64_t nobody;
-    bool known; /* a sync of this process has noted them */
+    bool nobody_unknown; /* what was known of it stays */
+    bool known;          /* a sync of this process has noted them */
 };
 void service_cache_set_findings(struct service_cache *c, const char *key,
                                 const struct service_findings *now, bool part,

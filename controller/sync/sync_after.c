@@ -461,8 +461,8 @@ static void note_finalizers(const struct sync_item *item)
 static void report_failure(struct sync_item *item, int64_t delay_ms)
 {
     bool settled = item->todo == SYNC_UPDATE || item->todo == SYNC_NOTHING;
-    bool report = item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten &&
-                  !settled && (item->s->conditions || item->s->annotations);
+    bool report =
+        item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten && !settled;
 
     if (report || item->extras_due) {
         sync_write_failed(item, report, delay_ms);

@@ -202,6 +202,7 @@ static void settle(struct sync_item *item, const struct sync_item *back)
     struct err was = item->err;
 
     note_futile(item, back);
+    item->stands_nobody = sync_stands_nobody(back);
     item->requests += back->requests;
     item->led_back = back->err.code == ERR_OK;
     if (item->led_back) {

@@ -70,6 +70,9 @@ struct sync_item {
     const char *refusal_text;
     /* outcome */
     struct err err;
+    /* why what stands serves no client, of a failed ensure and of what led back from it; "": it
+     * does; NULL: unknown */
+    const char *stands_nobody;
     bool told;       /* the user knows already, or needs not know */
     bool elsewhere;  /* another program serves it; err is clear then */
     bool serves;     /* the provider has said so in this ensure: the rest only tidies up */
@@ -301,6 +304,8 @@ bool sync_report_is_news(const struct sync_item *item);
 /* --- sync_findings.c -------------------------------------------------------------------------- */
 /* Sends the events of what this sync's plans found; once, before the outcome is reported. */
 void sync_findings_tell(const struct sync_item *item);
+/* After an ensure: why no client is served by what stands; "": clients are; NULL: not known. */
+const char *sync_stands_nobody(const struct sync_item *item);
 /* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or not known. */
 const char *sync_nobody_body(const struct sync_item *item);
 /* The same when there is no load balancer any more. */

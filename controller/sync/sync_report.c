@@ -111,7 +111,7 @@ static size_t after_failure(const struct sync_item *item, int64_t delay_ms, cons
                               o.message, now_us, now_us + delay_ms * 1000)};
         n = push(ret, n, annotations_body(item, &wanted, 1));
     }
-    return n;
+    return push(ret, n, sync_nobody_body(item));
 }
 
 static size_t after_gone(const struct sync_item *item, const char **ret)

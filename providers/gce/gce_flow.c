@@ -302,6 +302,7 @@ static int balancer_observe(struct lb_sync *s, struct err *err)
             continue;
         }
         s->observed_fresh = false;
+        gce_item_of(item)->done = NULL; /* it is seen now */
         gce_flow_release_formers(item);
         gce_flow_room_observe(s, item);
         if (item->err.code != ERR_OK) {
@@ -447,6 +448,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
         }
     }
     gce_flow_note_hold(s, op, outcome);
+    gce_stands_note(s, op, outcome, err);
     gce_op_wrote(&p->cloud, op, outcome, err);
     gce_neg_wrote(p->cloud.negs, op, outcome, err);
     gce_groups_wrote(p->groups, op, outcome, err);
@@ -576,6 +578,7 @@ const struct lb_flow gce_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = gce_stands,
     .over = over,
     .wrote = wrote,
 };

@@ -74,6 +74,14 @@ struct gce_item {
     /* operations by which that goes, not sealed; of the turn; NULL: the kinds do not change, or can
      * stand together */
     struct lb_plan *way;
+    /* Resources that this sync has made or taken away since its balancer was looked at, the last
+     * one first (gce_stands.c). */
+    struct gce_done {
+        enum gce_collection c;
+        const char *name;
+        enum gce_known now;
+        struct gce_done *before;
+    } *done;
     struct gce_slots rival; /* of the stage in which it may give way to another Service */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
@@ -144,6 +152,12 @@ int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
 bool gce_flow_groups_are_put_off(struct lb_sync *s);
 /* Appends them; before the operations of any balancer. */
 void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
+
+/* gce_stands.c.  Keeps what an operation has done for its owners; at its end. */
+void gce_stands_note(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                     const struct err *err);
+/* struct lb_flow, stands. */
+const char *gce_stands(const struct lb_sync *s, const struct lb_item *item);
 
 /* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,

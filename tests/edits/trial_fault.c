@@ -88,6 +88,7 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     }
     rc = rc == ERR_OK && down ? watch_retries(t, j) : rc;
     if (rc == ERR_OK && down) {
+        judge_nobody(j, service_now(t, "web"), history_now(t->h));
         if (is_withdrawn_in_between(t)) {
             judge_held(j, rig_world(t->s.rig));
         } else {

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 12u
+#define TRIMTAB_ABI_MINOR 13u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -461,6 +461,9 @@ struct tt_host {
      * have set stands and serves, and only tidying is left, so it is written to the Service now.
      * Blocks for a request.  The end of the call still decides: later settings are written then. */
     void (*result_serves)(struct tt_result *result);
+    /* Since 1.13.  With result_fail(), in an ensure of a Service whose status has an address: why
+     * no client is served by what stands now; "": clients are.  Not called: that is not known. */
+    void (*result_nobody)(struct tt_result *result, const char *why);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */

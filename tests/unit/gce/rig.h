@@ -42,6 +42,7 @@ struct tt_result {
     char text[4096];      /* explain */
     uint32_t own;         /* TT_OWN_… */
     int64_t again_ms;     /* 0: it need not be checked again */
+    char nobody[256];     /* why what stands serves no client; "serves"; "": not said */
     unsigned served;      /* how often it said that it serves while the call went on */
 };
 
