@@ -83,6 +83,8 @@ static void items_init(struct drive *d)
     d->held = ARENA_ARRAY(s->a, bool, s->n_items);
     d->told_serving = ARENA_ARRAY(s->a, bool, s->n_items);
     d->told_leaving = ARENA_ARRAY(s->a, bool, s->n_items);
+    d->unwritten = ARENA_ARRAY(s->a, int32_t, s->n_items);
+    d->withheld = ARENA_ARRAY(s->a, bool, s->n_items);
     d->by_key = map_new(NULL);
     for (size_t i = 0; i < s->n_items; i++) {
         s->items[i].in = s->batch->items[i];

@@ -102,6 +102,9 @@ struct tt_result {
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
+    /* why the status does not name what serves (result_publish()); NULL: it does, or was not to */
+    const char *publish_failure;
+    int32_t publish_code; /* of it */
 };
 
 struct host_hooks {
@@ -112,9 +115,10 @@ struct host_hooks {
      * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
      * `call_arg` as above. */
     const char *(*former_body)(void *call_arg, const struct tt_result *result);
-    /* result_serves(): the addresses that the result has, and its annotations, are due now;
-     * in the call's thread, with its `call_arg`. */
-    void (*on_serves)(void *call_arg, struct tt_result *result);
+    /* result_serves() and result_publish(): the addresses that the result has, and its annotations,
+     * are due now; in the call's thread, with its `call_arg`.  Not TT_OK: the status does not name
+     * them, and result->publish_failure says why. */
+    int32_t (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */

@@ -40,6 +40,14 @@ static void after_failed_ensure(struct sync_item *item)
                       item->result->hold_failure);
         return;
     }
+    if (sync_is_unpublished(item)) {
+        item->unwritten = true;
+        service_cache_set_whole(item->s->cache, item->key, true);
+        (void)err_set(&item->err, item->err.code,
+                      "%s; what it names stays until it names the new address",
+                      item->result->publish_failure);
+        return;
+    }
     if (!sync_waits(item)) {
         err_prefix(&item->err, "failed to ensure load balancer");
     }

@@ -43,17 +43,18 @@ const char *syncer_former_body(void *call_arg, const struct tt_result *result)
     return NULL;
 }
 
-void syncer_on_serves(void *call_arg, struct tt_result *result)
+int32_t syncer_on_serves(void *call_arg, struct tt_result *result)
 {
     const struct members *m = call_arg;
 
     for (uint32_t i = 0; m != NULL && i < m->n; i++) {
         struct sync_item *item = m->items[i];
-        if (item->result == result && item->todo == SYNC_ENSURE && !item->leads_back) {
-            item->serves = true;
-            sync_write_serving(item);
+        if (item->result == result) {
+            item->serves = item->serves || (item->todo == SYNC_ENSURE && !item->leads_back);
+            return sync_write_serving(item);
         }
     }
+    return TT_OK;
 }
 
 static uint32_t verb_of(enum sync_do todo)

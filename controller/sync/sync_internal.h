@@ -122,6 +122,15 @@ static inline bool sync_goes_on(const struct sync_item *item)
     return item->known.waits_ms != 0 && !item->s->strict_events;
 }
 
+/* All that it asks for stands; its status names what served before, and is to be written again
+ * before that goes (tt_host.result_publish). */
+static inline bool sync_is_unpublished(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return item->err.code != ERR_OK && r != NULL && r->publish_failure != NULL &&
+           item->err.code == r->publish_code;
+}
+
 /* The parts of the Service that the provider manages itself (TT_OWN_…), by its last call. */
 static inline bool sync_owns(const struct sync_item *item, uint32_t bit)
 {
@@ -206,9 +215,10 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
 /* Writes the result so far, while the provider tidies up: the addresses, the mark for them, and
- * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
- * addresses are there. */
-void sync_write_serving(struct sync_item *item);
+ * annotations.  All of it is written again at the end.  Nothing if the addresses are there; in an
+ * update nothing in any case.  Not ERR_OK: the status names other addresses, and
+ * result->publish_failure says why (of an ensure). */
+int sync_write_serving(struct sync_item *item);
 /* The addresses of a load balancer that stands although its Service failed, and the mark for them;
  * nothing if they are there. */
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

@@ -204,6 +204,7 @@ struct writes {
     bool none; /* TT_OWN_STATUS: only finalizers are the controller's */
     const char *bodies[WRITES_MAX];
     const char *what[WRITES_MAX]; /* "failed to …"; NULL: nothing hangs on it */
+    bool written[WRITES_MAX];     /* by write_all() */
     size_t n;
     bool stop; /* one that fails keeps the others from being tried */
 };
@@ -308,7 +309,7 @@ static void add_extras(struct writes *w, struct sync_item *item, bool failed)
     }
 }
 
-static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
+static int write_each(struct sync_item *item, struct writes *w, struct err *err)
 {
     int first = ERR_OK;
 
@@ -317,7 +318,8 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
         int rc = patch_if_there(item, w->bodies[i], &one);
         bool policy = rc == ERR_INVALID || rc == ERR_FORBIDDEN;
         const char *what = w->what[i] == NULL ? NEXT_MARK : w->what[i];
-        if (as_retryable(rc, &one) == ERR_OK) {
+        w->written[i] = as_retryable(rc, &one) == ERR_OK;
+        if (w->written[i]) {
             continue;
         }
         if (str_eq(what, NEXT_MARK)) {
@@ -348,7 +350,7 @@ static const char *last_what(const struct writes *w)
 }
 
 /* One request as a rule.  When the server does not like the whole, a part of it may be fine. */
-static int write_all(struct sync_item *item, const struct writes *w, struct err *err)
+static int write_all(struct sync_item *item, struct writes *w, struct err *err)
 {
     if (w->n < 2) {
         return write_each(item, w, err);
@@ -357,6 +359,9 @@ static int write_all(struct sync_item *item, const struct writes *w, struct err 
     if (rc == ERR_INVALID || rc == ERR_FORBIDDEN) {
         err_clear(err);
         return write_each(item, w, err);
+    }
+    for (size_t i = 0; rc == ERR_OK && i < w->n; i++) {
+        w->written[i] = true;
     }
     if (rc != ERR_OK) {
         err_prefix(err, "%s", last_what(w));
@@ -453,7 +458,30 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     return rc;
 }
 
-void sync_write_serving(struct sync_item *item)
+static int not_published(struct sync_item *item, const struct err *err)
+{
+    log_info(2, "The address was not written while the load balancer was tidied up",
+             LOG_S("service", item->key), LOG_S("err", err->message));
+    item->unwritten = false;
+    item->result->publish_failure = arena_strdup(item->a, err->message);
+    item->result->publish_code = err->code;
+    return err->code;
+}
+
+/* An update leaves the status alone, and the way back to former settings writes nothing else. */
+static int publish_alone(struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    struct err err = ERR_INIT;
+
+    if (item->todo == SYNC_UPDATE) {
+        return err_set(&err, ERR_IN_USE, "the status names other addresses");
+    }
+    int rc = sync_write_moved(item, r->ingress, r->n_ingress, &err);
+    return rc == ERR_OK ? ERR_OK : not_published(item, &err);
+}
+
+int sync_write_serving(struct sync_item *item)
 {
     const struct tt_result *r = item->result;
     struct writes w = writes_of(item);
@@ -462,7 +490,10 @@ void sync_write_serving(struct sync_item *item)
     const char *reports[SYNC_REPORTS_MAX];
 
     if (body == NULL || w.none || item->obj == NULL) {
-        return;
+        return ERR_OK;
+    }
+    if (item->todo != SYNC_ENSURE || item->leads_back) {
+        return publish_alone(item);
     }
     size_t n_reports = sync_report_bodies(item, SYNC_REPORT_DONE, 0, reports);
     log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -473,10 +504,12 @@ void sync_write_serving(struct sync_item *item)
     add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
     add(&w, body, "failed to update load balancer status");
     if (write_all(item, &w, &err) != ERR_OK) {
-        item->unwritten = false;
-        log_info(2, "The address was not written while the load balancer was tidied up",
-                 LOG_S("service", item->key), LOG_S("err", err.message));
-        return;
+        int rc = not_published(item, &err);
+        if (w.written[w.n - 1]) { /* the rest is written again at the end */
+            item->result->publish_failure = NULL;
+            rc = ERR_OK;
+        }
+        return rc;
     }
     struct sync_written *written = arena_alloc(item->a, sizeof(*written));
     *written = (struct sync_written){
@@ -491,7 +524,9 @@ void sync_write_serving(struct sync_item *item)
         .n_reports = n_reports,
     };
     item->written = written;
+    item->result->publish_failure = NULL;
     item->addressed_ms = clock_now_ms(item->s->clock);
+    return ERR_OK;
 }
 
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

@@ -129,7 +129,7 @@ void sync_spare_note(struct sync_item *item)
     struct former_refusal r;
 
     if (item->todo != SYNC_ENSURE || !item->joins || item->obj == NULL ||
-        item->err.code == ERR_OK || item->result == NULL) {
+        item->err.code == ERR_OK || item->result == NULL || sync_is_unpublished(item)) {
         return;
     }
     if (lb_is_spared(&item->err) && refusal_of(item, &r)) {

@@ -464,6 +464,11 @@ struct tt_host {
     /* Since 1.13.  With result_fail(), in an ensure of a Service whose status has an address: why
      * no client is served by what stands now; "": clients are.  Not called: that is not known. */
     void (*result_nobody)(struct tt_result *result, const char *why);
+    /* Since 1.13.  As result_serves, for a provider that takes away next what the status may still
+     * name.  Returns TT_OK once the status names the addresses of result_ingress, or no Service is
+     * left.  Else leave what stands, and fail with that code: the controller reports the reason.
+     * In an update nothing is written: TT_IN_USE if the status names others. */
+    int32_t (*result_publish)(struct tt_result *result);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */

@@ -54,7 +54,8 @@ struct flow_kit {
     const char *env;
     const char *state; /* plan --state */
     bool repair_adopted;
-    bool just_begun; /* the provider's first call is the test's; else one came long ago */
+    int32_t unwritten; /* the status cannot be written: this code */
+    bool just_begun;   /* the provider's first call is the test's; else one came long ago */
     struct flow_row *rows;
     const struct tt_service *const *services; /* of the cluster */
     uint32_t n_services;

@@ -68,6 +68,7 @@ struct stand {
     size_t n_refusals;
     const char *forbidden; /* no body may hold this text; NULL: all may be written */
     int patches_in_call;   /* of Services, when the provider said that one serves; the test's */
+    int32_t published;     /* the host's answer then; the test's */
 };
 
 /* Without objects; lists count as complete. */

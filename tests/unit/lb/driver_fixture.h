@@ -39,7 +39,8 @@ struct tt_result {
     char resource[128];
     int64_t retry_after_ms;
     uint32_t own;
-    int serves; /* how often the flow said that it serves */
+    int serves;        /* how often the flow said that it serves */
+    int32_t unwritten; /* the status cannot be written: this code */
 };
 
 /* "do main/a" fails with this code for the next `times` times. */
@@ -72,6 +73,7 @@ struct fixture {
     bool tidies;   /* the second stage does nothing else, and another one follows */
     const char *leaves; /* letters: the second stage takes away by what clients reach these */
     bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
+    bool awaits;  /* … and not before the status names that */
     size_t limit; /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
@@ -277,9 +279,9 @@ static void plan_move(struct fixture *f, struct lb_plan *plan, const char *key)
     bool first = !has[0] && has[1] && lb_plan_makes_room(plan, key, "thing");
     for (int round = 0; round < 2; round++) {
         int i = (round == 1) != first;
-        struct lb_op op =
-            LB_OP(.verb = i == 1 ? LB_DELETE : LB_CREATE, .kind = "thing", .name = names[i],
-                  .why = "it moves", .type = &change_type, .arg = &c[i], .calls = 1);
+        struct lb_op op = LB_OP(.verb = i == 1 ? LB_DELETE : LB_CREATE, .kind = "thing",
+                                .name = names[i], .why = "it moves", .type = &change_type,
+                                .arg = &c[i], .calls = 1, .awaits_status = i == 1 && f->awaits);
         if (has[i] == (i == 1)) {
             (void)lb_plan_add(plan, key, &op);
         }
@@ -558,6 +560,12 @@ static void host_result_serves(struct tt_result *r)
     r->serves++;
 }
 
+static int32_t host_result_publish(struct tt_result *r)
+{
+    r->serves++;
+    return r->unwritten;
+}
+
 static int32_t call_cancelled(const struct tt_call *call)
 {
     return atomic_load(&CONTAINER_OF(call, struct fixture, call)->call_cancelled);
@@ -589,7 +597,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_done = host_result_done,
                                .result_resource = host_result_resource,
                                .result_own = host_result_own,
-                               .result_serves = host_result_serves};
+                               .result_serves = host_result_serves,
+                               .result_publish = host_result_publish};
     f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
