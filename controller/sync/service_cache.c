@@ -130,6 +130,7 @@ static struct service_known copy_of(const struct known *e)
         .refused = e->refused,
         .replacing = e->replacing,
         .whole = e->whole,
+        .gone = e->gone,
         .behind = e->behind,
         .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
         .wait_told = e->wait_told,
@@ -260,6 +261,16 @@ void service_cache_set_whole(struct service_cache *c, const char *key, bool whol
     mutex_unlock(&c->lock);
 }
 
+void service_cache_note_gone(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        e->gone = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
 static void set_refusal(struct known *e, const char *text)
 {
     if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
@@ -341,6 +352,7 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
         e->whole = !good && e->whole;
+        e->gone = !good && e->gone;
         if (good) {
             set_refusal(e, NULL);
             set_futile(e, &(struct service_futile){0});

@@ -41,6 +41,9 @@ struct service_known {
     bool replacing;
     /* nothing of that lacks: it was led back to it, or nothing was taken down */
     bool whole;
+    /* its load balancer was deleted, whatever became of the request that says so on it, and none
+     * was ensured since */
+    bool gone;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* an event has said that this takes long */
@@ -101,6 +104,8 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
 void service_cache_note_replacing(struct service_cache *c, const char *key);
 /* Whether all of what its former wishes ask for stands, as far as this process knows. */
 void service_cache_set_whole(struct service_cache *c, const char *key, bool whole);
+/* Its load balancer was deleted. */
+void service_cache_note_gone(struct service_cache *c, const char *key);
 /* A replacement of it was refused: the text that says so (former_rules.h), kept until an ensure
  * ends well.  An entry that is not there keeps nothing. */
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);

@@ -43,6 +43,7 @@ struct known {
     bool refused : 1;
     bool replacing : 1;
     bool whole : 1;
+    bool gone : 1;
     bool behind : 1;
     bool wait_told : 1;
     bool has_nodes : 1;

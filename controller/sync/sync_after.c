@@ -197,6 +197,7 @@ static void after_delete(struct sync_item *item)
         err_prefix(&item->err, "failed to delete load balancer");
         return;
     }
+    service_cache_note_gone(item->s->cache, item->key);
     bool own =
         sync_owns(item, TT_OWN_FINALIZERS); /* gce-l4.md §6.1: status first, finalizers last */
     int rc = own ? sync_write_deleted(item, &item->err) : after_generic_delete(item);

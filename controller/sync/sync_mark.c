@@ -42,10 +42,11 @@ static enum mark mark_due(const struct sync_item *item)
     if (!knows || item->todo != SYNC_ENSURE || item->obj == NULL || mark_now(item) != MARK_NONE) {
         return MARK_NONE;
     }
-    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An
-     * address that another program took out of the status says nothing of the kind. */
+    /* One that was taken away a moment ago, as the finalizers show or this process knows, is being
+     * made again.  An address that another program took out of the status says nothing of the
+     * kind. */
     bool stands = item->svc->n_ingress > 0 || item->known.addresses != 0;
-    if (!stands || item->view_lets_go) {
+    if (!stands || item->view_lets_go || item->known.gone) {
         return MARK_MADE;
     }
     return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;

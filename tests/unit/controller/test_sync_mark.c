@@ -499,6 +499,26 @@ static void status__as_it_was_given__no_further_sync(void **state)
     stand_free(r);
 }
 
+/* The load balancer has gone, but the answer to the request that says so on the Service is lost.
+ * Asked for again before the next try, it is being made, and not edited. */
+static void load_balancer_gone__answer_lost_and_asked_for_again__made(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    sync(r, STAND_LB, NULL, NULL);
+    stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "it was done");
+    sync(r, "\"type\":\"ClusterIP\"", NOTED(MARKED), STAND_STATUS(IP));
+    int n = stand_patches(r);
+    r->n_refusals = 0;
+    sync(r, RANGES, NULL, NULL);
+    assert_int_equal(n + 2, stand_patches(r));
+    has(r, (size_t)n, STAND_F);
+    has(r, (size_t)n, MARK "}");
+    has(r, (size_t)n + 1, MARKED);
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_mark)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +533,7 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(address_changes__mark_follows_in_the_same_request),
         cmocka_unit_test(taken_over__address_changes__no_mark),
         cmocka_unit_test(load_balancer_goes__mark_goes_with_the_finalizer),
+        cmocka_unit_test(load_balancer_gone__answer_lost_and_asked_for_again__made),
         cmocka_unit_test(refused__finalizer_goes_on_alone),
         cmocka_unit_test(refused__answer_about_the_status_lost__mark_follows),
         cmocka_unit_test(refused_always__load_balancer_is_made_all_the_same),
