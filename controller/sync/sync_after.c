@@ -36,6 +36,7 @@ static void after_failed_ensure(struct sync_item *item)
     if (item->result != NULL && item->result->hold_failure != NULL) {
         const char *what =
             sync_owns(item, TT_OWN_FINALIZERS) ? "finalizers" : "load balancer cleanup finalizer";
+        item->vanishes = sync_says_gone(item->err.code, item->result->hold_failure);
         (void)err_set(&item->err, item->err.code, "failed to add %s: %s", what,
                       item->result->hold_failure);
         return;
@@ -323,6 +324,11 @@ static void log_failed(const struct sync_item *item, const struct sync_outcome *
         log_not_ready(item, resource, delay_ms);
         return;
     }
+    if (!o->tell) {
+        log_info(1, "The Service is gone before anything was made for it",
+                 LOG_S("service", item->key), LOG_S("message", item->err.message));
+        return;
+    }
     log_error(item->err.message,
               o->bug ? "Fault of the provider while syncing service" : "Error syncing service",
               LOG_S("service", item->key), LOG_S("code", err_code_name(item->err.code)),
@@ -470,8 +476,8 @@ static void note_finalizers(const struct sync_item *item)
 static void report_failure(struct sync_item *item, int64_t delay_ms)
 {
     bool settled = item->todo == SYNC_UPDATE || item->todo == SYNC_NOTHING;
-    bool report =
-        item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten && !settled;
+    bool report = item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten &&
+                  !item->vanishes && !settled;
 
     if (report || item->extras_due) {
         sync_write_failed(item, report, delay_ms);
@@ -510,6 +516,8 @@ static struct sync_outcome outcome_of(const struct sync_item *item)
             RETRY_SLOW; /* the same answer comes again: only another Service or plugin helps */
     }
     judge_wait(item, &o);
+    /* The watch is about to say so.  If it does not, the next try fails likewise. */
+    o.tell = o.tell && !(item->vanishes && queue_failures(item->s->queue, item->key) == 0);
     return o;
 }
 

@@ -78,6 +78,7 @@ struct sync_item {
     bool serves;     /* the provider has said so in this ensure: the rest only tidies up */
     bool extras_due; /* the provider may have set what is to be written after a failure, too */
     bool unwritten;  /* err is that something could not be written to the Service */
+    bool vanishes;   /* err is that it is gone, or going, and so gets no finalizer */
 };
 
 /* Data common to the items of a batch. */
@@ -204,6 +205,9 @@ bool sync_slices_are_known(struct sync_item *item);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);
+/* Does the failure to add one mean that the Service is gone, or being deleted, which the watch is
+ * about to report?  Nothing was made for it. */
+bool sync_says_gone(int code, const char *message);
 /* Lets go of the cleanup finalizer, unless that is none of ours, and those that the
  * provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);

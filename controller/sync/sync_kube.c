@@ -53,6 +53,11 @@ static int patch_if_there(struct sync_item *item, const char *body, struct err *
     return rc;
 }
 
+bool sync_says_gone(int code, const char *message)
+{
+    return code == ERR_NOT_FOUND || strstr(message, "object is being deleted") != NULL;
+}
+
 int sync_add_finalizer(struct sync_item *item, struct err *err)
 {
     static const char *const wanted[] = {LB_CLEANUP_FINALIZER};
@@ -75,6 +80,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
     int rc = as_retryable(patch_once(item, patches_join(item->a, bodies, n), err), err);
     if (rc != ERR_OK) {
+        item->vanishes = sync_says_gone(rc, err->message);
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     } else if (mark != NULL) {
         sync_mark_note(item, false);
