@@ -51,7 +51,7 @@ struct lb_item {
     unsigned group;
     /* failed, and takes part in the retreat in progress (struct lb_retreat) */
     bool retreats;
-    /* failed, because its status could not be written: all that it asks for stands (the
+    /* failed, because its status could not be written: the cloud has refused nothing (the
      * driver's) */
     bool unpublished;
     void *data; /* the provider's, arena-owned */

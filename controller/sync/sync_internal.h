@@ -123,7 +123,7 @@ static inline bool sync_goes_on(const struct sync_item *item)
     return item->known.waits_ms != 0 && !item->s->strict_events;
 }
 
-/* All that it asks for stands; its status names what served before, and is to be written again
+/* The cloud has refused nothing; its status names what served before, and is to be written again
  * before that goes (tt_host.result_publish). */
 static inline bool sync_is_unpublished(const struct sync_item *item)
 {

@@ -75,7 +75,7 @@ static bool is_due(const struct sync_batch *b, const struct sync_item *item)
     bool of_kind =
         item->todo == SYNC_ENSURE || (item->todo == SYNC_UNREADABLE && has_accepted(item));
     bool followed = (sync_backends_are_known(b, item) && !item->known.behind) ||
-                    (item->serves && sync_is_replaced(item)) || sync_is_unpublished(item);
+                    (item->serves && sync_is_replaced(item));
     return sync_stands(item) && of_kind && !followed && !item->led_back;
 }
 
