@@ -7,8 +7,8 @@
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_node_reasons.h"
 #include "providers/aws/aws_sides.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -133,21 +133,11 @@ static const char *nobody_by_wish(const struct aws_planning *p)
 static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_planning *p)
 {
-    const struct aws_service *service = it->service;
-    const struct tt_batch *batch = y->s->batch;
     const char *by_wish = p->unproven ? NULL : nobody_by_wish(p);
-    if (by_wish != NULL || p->n_targets > 0) {
+    if (by_wish != NULL || p->n_serving > 0) {
         return by_wish;
     }
-    const char **reasons = ARENA_ARRAY(y->s->a, const char *, batch->n_nodes + 1);
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const char *why = node_left_out_because(y->s->a, batch->nodes[i]);
-        bool fits = aws_node_has_labels(batch->nodes[i], &service->node_labels);
-        reasons[i] = why != NULL ? why
-                     : !fits     ? "they lack the labels of aws-load-balancer-target-node-labels"
-                                 : "they have no instance that runs";
-    }
-    return lb_nobody_nodes(y->s->a, reasons, batch->n_nodes);
+    return lb_nobody_nodes(y->s->a, aws_node_reasons(y, it, &p->zones, true), y->s->batch->n_nodes);
 }
 
 static void plan_all(struct lb_sync *s, struct lb_plan *plan)

@@ -73,7 +73,8 @@ struct aws_item {
     const struct aws_doc *tagged_groups; /* AWS_DOC_TAGGED_GROUPS */
     const struct aws_finding *findings;  /* of the plan */
     size_t n_findings;
-    struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
+    /* Instances of nodes that AWS has not, or not in this cluster, and why: a clause each. */
+    struct aws_texts left_out_ids, left_out;
 };
 struct aws_sync {
     struct lb_sync *s;
@@ -92,6 +93,9 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* Two parts of it, of an item that is wanted: around.places, and around.instances. */
+int aws_observe_places(struct aws_sync *y, struct aws_item *it, struct err *err);
+int aws_observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The cluster's security groups as a question, for it->tagged_groups. */
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y);
 /* Security groups (aws_observe_groups.c). */
