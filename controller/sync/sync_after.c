@@ -50,7 +50,21 @@ static void after_failed_ensure(struct sync_item *item)
         return;
     }
     if (!sync_waits(item)) {
-        err_prefix(&item->err, "failed to ensure load balancer");
+        bool goes = sync_owns(item, TT_OWN_GOES);
+        err_prefix(&item->err, "failed to %s load balancer", goes ? "delete" : "ensure");
+    }
+}
+
+static void tell_done(const struct sync_item *item)
+{
+    if (sync_owns(item, TT_OWN_GOES)) {
+        sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
+    } else if (item->todo == SYNC_ENSURE && !sync_owns(item, TT_OWN_STAYS)) {
+        sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
+    } else if (item->n_eligible == 0) {
+        sync_event_no_nodes(item);
+    } else {
+        sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
     }
 }
 
@@ -70,7 +84,7 @@ static void after_ensure(struct sync_item *item)
         return;
     }
     if (did_something(item)) {
-        sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
+        tell_done(item);
     }
     (void)sync_write_ensured(item, &item->err);
 }
@@ -96,17 +110,13 @@ static bool is_absent(struct sync_item *item)
     return !exists;
 }
 
-static void after_good_update(struct sync_batch *b, struct sync_item *item)
+static void after_good_update(struct sync_item *item)
 {
     (void)sync_write_extras(item, false, &item->err);
     if (sync_reports_plans(item->s) && !did_something(item)) {
         return;
     }
-    if (b->n_eligible == 0) {
-        sync_event_no_nodes(item);
-    } else {
-        sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
-    }
+    tell_done(item);
 }
 
 static void after_update(struct sync_batch *b, struct sync_item *item)
@@ -116,7 +126,7 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
         return;
     }
     if (item->err.code == ERR_OK) {
-        after_good_update(b, item);
+        after_good_update(item);
         return;
     }
     if (is_absent(item)) {

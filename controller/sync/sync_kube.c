@@ -290,9 +290,15 @@ static void add_report(struct writes *w, const struct sync_item *item, enum sync
             add(w, bodies[i], "failed to report on the load balancer");
         }
     }
-    if (what == SYNC_REPORT_GONE && item->obj != NULL) {
+    if (what == SYNC_REPORT_GONE && item->obj != NULL && !sync_owns(item, TT_OWN_GOES)) {
         add_mark(w, sync_mark_gone(item));
     }
+}
+
+/* Of a sync that went well: nothing is left to report on a load balancer that went. */
+static enum sync_report good_report(const struct sync_item *item)
+{
+    return sync_owns(item, TT_OWN_GOES) ? SYNC_REPORT_GONE : SYNC_REPORT_DONE;
 }
 
 static void add_extras(struct writes *w, struct sync_item *item, bool failed)
@@ -405,8 +411,8 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
     struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
-    if (!elsewhere) {
-        add_report(&w, item, SYNC_REPORT_DONE, 0);
+    if (!elsewhere || sync_owns(item, TT_OWN_GOES)) {
+        add_report(&w, item, good_report(item), 0);
     }
     return write_all(item, &w, err);
 }
@@ -446,7 +452,7 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
-    add_report(&w, item, SYNC_REPORT_DONE, 0);
+    add_report(&w, item, good_report(item), 0);
     service_cache_set_addresses(item->s->cache, item->key,
                                 addresses_fingerprint(r->ingress, r->n_ingress), !w.none);
     const char *body = status_body(item, r->ingress, r->n_ingress);

@@ -382,10 +382,19 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
-/* Without target-node-labels each node that takes part is a target, whatever its labels are. */
+/* Without target-node-labels each node that takes part is a target, whatever its labels are.  A
+ * Service that was handed over is not ensured. */
 static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
-    return aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+    uint32_t bits = aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+    const struct aws_sync *y = s->data;
+    const struct aws_item *it = y != NULL ? &y->items[item - s->items] : NULL;
+    if (it != NULL && it->service != NULL && item->in->verb != TT_VERB_DELETE) {
+        bits |= it->claim == AWS_CLAIM_GOES    ? TT_OWN_GOES
+                : it->claim == AWS_CLAIM_STAYS ? TT_OWN_STAYS
+                                               : 0;
+    }
+    return bits;
 }
 
 static const struct lb_stage stages[] = {
