@@ -192,21 +192,54 @@ int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_
     return longest_ms;
 }
 
-void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
-                  bool announced)
+/* A port for which the load balancer has no listener is left out if `torn`. */
+static void judge_ports(const struct judge *j, struct json_object *after,
+                        struct json_object *reach_after, size_t from, bool torn)
 {
-    size_t from = announced ? history_len(j->history) - 1 : 0;
     struct served_port ports[SERVED_PORTS_MAX];
     size_t n = served_ports(j->before, ports);
     const char *old = host_of(j, j->before);
     const char *new = host_of(j, after);
+    struct json_object *there = json_member(reach_after, str_nonnull(old));
     for (size_t i = 0; i < n; i++) {
-        course_of_port(j, after, reach_after, &ports[i], from);
+        if (!torn || json_member(there, served_port_text(j->a, &ports[i])) != NULL) {
+            course_of_port(j, after, reach_after, &ports[i], from);
+        }
     }
     if (!has(j, EDIT_MOVES) && !has(j, EDIT_LEAVES) && !str_eq(old, new)) {
         j->report(j->arg,
                   arena_printf(j->a, "E1: the address was %s and is %s", old, str_or(new, "none")));
     }
+}
+
+void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  bool announced)
+{
+    judge_ports(j, after, reach_after, announced ? history_len(j->history) - 1 : 0, false);
+}
+
+#define SPARE_PORT_MIN 65436
+
+/* Has the balancer had a listener on a spare port (docs/adr/0030)? */
+static bool has_asked(const struct judge *j, const char *host)
+{
+    for (size_t i = 0; i < history_len(j->history); i++) {
+        struct json_object *there = json_member(history_at(j->history, i)->reach, host);
+        for (int port = SPARE_PORT_MIN; there != NULL && port <= UINT16_MAX; port++) {
+            if (json_member(there, arena_printf(j->a, "TCP/%d", port)) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void judge_torn(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                bool announced)
+{
+    const char *host = str_nonnull(host_of(j, j->before));
+    bool torn = announced && has_asked(j, host) && json_member(reach_after, host) != NULL;
+    judge_ports(j, after, reach_after, announced ? history_len(j->history) - 1 : 0, torn);
 }
 
 /* Without source ranges: its former clients. */

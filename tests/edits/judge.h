@@ -30,6 +30,12 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * it may be made: no order of requests helps then.  The address that was published is still in the
  * cloud (`world`), so that the Service has it again with the right. */
 void judge_held(const struct judge *j, struct json_object *world);
+/* E1, when the right to make listeners of classic load balancers is withdrawn on AWS in between: a
+ * listener of a port cannot come before the former one has gone.  A port is let off that has no
+ * listener, if a plan has announced the interruption, a listener on a spare port has asked for the
+ * right before, and the load balancer is still there. */
+void judge_torn(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                bool announced);
 /* The longest time in which a client that both Services allow was not served at a port, in
  * milliseconds of the fake clock from the call that takes to the call that serves again; 0: none;
  * -1: the history ends so.  *ret_port, in the arena, is that port ("TCP/80"). */

@@ -483,7 +483,7 @@ struct tt_host {
 /* Status, annotations, conditions and marks of the Service are another process' to write: the
  * controller leaves them alone, whatever this call sets and however it ends (since 1.7). */
 #define TT_OWN_STATUS 0x8u
-/* Since 1.12.  In an ensure or update of a Service that asks for another controller's load
+/* Since 1.13.  In an ensure or update of a Service that asks for another controller's load
  * balancer, while one of the provider's is there: it is deleted in this call, or it stays for now
  * and only its backends follow.  Events and conditions of the controller say so. */
 #define TT_OWN_GOES  0x10u
