@@ -62,6 +62,7 @@ static struct report_outcome outcome_of(const struct sync_item *item)
                        ? text
                        : arena_printf(item->a, "Error syncing load balancer: %s", text),
         .has_address = sync_stands(item),
+        .stays = sync_owns(item, TT_OWN_STAYS),
         .generation = item->svc->generation,
     };
 }

@@ -31,6 +31,9 @@ static void because_of_service(struct arena *a, struct lb_explain *b,
     const char *internal = annotation(s, "internal");
     lb_explain_decision(b, "aws-load-balancer-type", type != NULL ? type : "not set",
                         aws_kind_text(s->kind));
+    if (s->kind == AWS_ELSEWHERE) {
+        return; /* the rest is the other controller's to decide */
+    }
     lb_explain_decision(b, "aws-load-balancer-internal", internal != NULL ? internal : "not set",
                         s->internal ? "internal" : "internet-facing");
     lb_explain_decision(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
@@ -75,9 +78,10 @@ static void is_there(struct arena *a, struct lb_explain *b, const struct aws_ite
                        : nlb != NULL                  ? "a network load balancer"
                        : classic != NULL              ? "a classic load balancer"
                                                       : "no";
-    bool other_type = is_other_type(it);
+    bool ours = it->service->kind != AWS_ELSEWHERE;
+    bool other_type = ours && is_other_type(it);
     bool other_scheme =
-        !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
+        ours && !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
     lb_explain_decision(b, "is there", what,
                         other_type ? "its type cannot be changed"
                         : other_scheme
@@ -120,7 +124,14 @@ static int observe_nodes(struct aws_session *x, struct aws_item *it, struct err 
     if (seen->nlb == NULL && seen->classic == NULL) {
         rc = aws_observe_places(&x->y, it, err);
     }
+    /* Targets stay where no node has the labels: which are there, then? */
+    bool asks_targets = seen->nlb != NULL && it->service->node_labels.n > 0;
+    const struct aws_observed_group *groups = seen->groups;
+    size_t n_groups = seen->n_groups;
+    rc = rc == ERR_OK && asks_targets ? aws_observe_target_groups(&x->y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_instances(&x->y, it, err) : rc;
+    it->seen.groups = groups;
+    it->seen.n_groups = n_groups;
     it->want = wanted;
     return rc;
 }
@@ -217,7 +228,14 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
                                        "annotation " AWS_ANNOTATION "handed-over is \"true\".",
                                        s->lb_name));
     } else if (s->kind == AWS_ELSEWHERE) {
-        lb_explain_answer(&b, "elsewhere", NULL, "is left to aws-load-balancer-controller.");
+        bool goes = aws_service_claim(s) == AWS_CLAIM_GOES &&
+                    (it->seen.nlb != NULL || it->seen.classic != NULL);
+        lb_explain_answer(&b, "elsewhere", NULL,
+                          goes ? arena_printf(x->s.a,
+                                              "is left to aws-load-balancer-controller; load "
+                                              "balancer %s of trimtab is deleted.",
+                                              s->lb_name)
+                               : "is left to aws-load-balancer-controller.");
     } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
         lb_explain_answer(&b, "refused", kind,
                           arena_printf(x->s.a, "is refused: %s.", err.message));
@@ -234,10 +252,8 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
                           arena_printf(x->s.a, "is served by the %s %s.", kind, s->lb_name));
     }
     because_of_service(x->s.a, &b, &p->naming, s);
-    if (s->kind != AWS_ELSEWHERE && err.code == ERR_OK) {
-        because_of_cloud(x->s.a, &b, it);
-    }
     if ((s->kind != AWS_ELSEWHERE || stays) && err.code == ERR_OK) {
+        because_of_cloud(x->s.a, &b, it);
         explain_nodes(&b, x, it);
     }
     for (size_t i = 0; i < s->n_findings; i++) {

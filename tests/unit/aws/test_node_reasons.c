@@ -45,6 +45,21 @@ static void explain__nodes_without_the_labels__named(void **state)
               "  n1         left out   lacks the labels of aws-load-balancer-target-node-labels\n");
 }
 
+/* No node has the labels: those that are targets stay (NoNodeHasLabels). */
+static void explain__no_node_has_the_labels__targets_take_part(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row nlb[] = {FLOW_NLB_IS_FINE};
+    k->nodes = "n1 n2";
+    k->rows = nlb;
+    const char *text = flow_kit_explain(
+        k, aws_test_object(k->a, "{\"type\":\"nlb\",\"target-node-labels\":\"no=node\"}", NULL));
+    const char *nodes = strstr(text, "\nNodes:");
+    same_text("nodes", nodes != NULL ? nodes : text,
+              "\nNodes: 1 of 2 take part\n"
+              "  n2         left out   lacks the labels of aws-load-balancer-target-node-labels\n");
+}
+
 /* Both ways of a sync: the whole Service, and its nodes alone. */
 static void same_nobody(struct flow_kit *k, struct flow_row *rows, const char *notes,
                         const char *want)
@@ -91,6 +106,7 @@ UNIT_MAIN(node_reasons)
     const struct CMUnitTest tests[] = {
         FLOW_TEST(explain__nodes_that_get_nothing__named_with_the_reason),
         FLOW_TEST(explain__nodes_without_the_labels__named),
+        FLOW_TEST(explain__no_node_has_the_labels__targets_take_part),
         FLOW_TEST(nobody__all_nodes_in_zones_without_a_subnet__told),
         FLOW_TEST(nobody__a_node_in_a_zone_of_its_own__nothing_told),
     };
