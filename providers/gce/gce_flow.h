@@ -168,8 +168,6 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
 void gce_flow_note_hold(struct lb_sync *s, const struct lb_op *op, unsigned outcome);
 bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item);
 
-/* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
-void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
 /* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event,
  * once; and their end. */
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item);

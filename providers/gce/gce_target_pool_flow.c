@@ -303,9 +303,6 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     gce_tp_flow_serves(s, item);
-    if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
-        gce_flow_warn_ranges_v6(s, item);
-    }
     if (gce_svc_class_conflicts(item->in->service)) {
         gce_flow_event_once(
             s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,

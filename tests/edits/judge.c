@@ -402,6 +402,9 @@ void judge_heard(const struct judge *j, const struct edit *e, struct json_object
     if (judged && !has(j, EDIT_SAME) && writes == 0 && str_eq(before, after)) {
         j->report(j->arg, "E7: the edit has no effect, and no Warning says so");
     }
+    if (judged && has(j, EDIT_PARTLY) && str_eq(before, after)) {
+        j->report(j->arg, "E7: a part of the value has no effect, and no Warning says so");
+    }
 }
 
 const char *judge_warnings(struct arena *a, struct json_object *events)
