@@ -439,12 +439,29 @@ const char *judge_nodes(const struct judge *j, struct json_object *service,
     return "";
 }
 
+/* On Azure a port may be asked for without a rule of the load balancer.  Of a Service all of whose
+ * ports are, reach knows no nodes: they are behind listeners. */
+static bool asks_for_no_listener(const struct judge *j, struct json_object *service)
+{
+    struct json_object *ports = json_path(service, "spec.ports");
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    bool none = json_len(ports) > 0;
+    for (size_t i = 0; i < json_len(ports); i++) {
+        long long port = json_int(json_object_array_get_idx(ports, i), "port", 0);
+        const char *key =
+            arena_printf(j->a, "service.beta.kubernetes.io/port_%lld_no_lb_rule", port);
+        none = none && str_eq(json_str(notes, key), "true");
+    }
+    return none;
+}
+
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before)
 {
     const char *mine = judge_nodes(j, web, reach);
     const char *theirs = judge_nodes(j, near, reach);
-    if (!has(j, EDIT_MEMBERS) && !str_eq(mine, theirs)) {
+    bool asked = !has(j, EDIT_MEMBERS) && !(*mine == '\0' && asks_for_no_listener(j, web));
+    if (asked && !str_eq(mine, theirs)) {
         j->report(j->arg, arena_printf(j->a, "E3: %s: behind web are \"%s\", behind near \"%s\"",
                                        when, mine, theirs));
     }

@@ -55,7 +55,7 @@ void judge_nobody(const struct judge *j, struct json_object *after,
 /* E8: an edit that is EDIT_UNSENT has made no write to the cloud, nor has a further try of it. */
 void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
 /* E3: web has the nodes that near has, and these are others than `before`, which were near's; not
- * asked of an edit by which other nodes take part.
+ * asked of an edit by which other nodes take part, or no port has a listener.
  * Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);
