@@ -196,13 +196,26 @@ static void find_stands(struct drive *d)
     }
 }
 
+/* Of items for which all went well, as the stages have left it: a retreat looks at what it needs
+ * for the others alone. */
+static void results_set(struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        item_objects(d, item);
+        (void)drive_own(d, item);
+        if (item->err.code == ERR_OK && !item->settled && !d->s.planning) {
+            d->cfg->flow->status(&d->s, item);
+        }
+    }
+}
+
 static int32_t results_report(struct drive *d)
 {
     const struct tt_host *host = d->s.host;
     int32_t first = TT_OK;
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
-        item_objects(d, item);
         (void)drive_own(d, item);
         if (item->err.code != ERR_OK) {
             item_explain_deadline(d, item);
@@ -214,9 +227,6 @@ static int32_t results_report(struct drive *d)
                               item->err.retry_after_ms);
             first = first == TT_OK ? item->err.code : first;
             continue;
-        }
-        if (!item->settled && !d->s.planning) {
-            d->cfg->flow->status(&d->s, item);
         }
         host->result_done(item->in->result);
     }
@@ -237,6 +247,7 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
         drive_stage(&d, stage);
     }
     d.tidies = d.last_stage = false; /* of items that have failed: they do not serve as asked */
+    results_set(&d);
     drive_retreat(&d);
     int32_t code = results_report(&d);
     drive_end(&d);
