@@ -110,6 +110,14 @@ static void because_of_cloud(struct arena *a, struct lb_explain *b, const struct
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* It was handed over, and the load balancer that is there stays for now. */
+static bool is_kept(const struct aws_session *x, const struct aws_item *it)
+{
+    enum aws_claim claim = aws_service_claim(x->s.a, it->service);
+    return claim == AWS_CLAIM_STAYS ||
+           (claim == AWS_CLAIM_UNNAMED && (it->seen.nlb != NULL || it->seen.classic != NULL));
+}
+
 /* The session looks as a deletion does: nodes, and what a new load balancer would be chosen by, are
  * not among that. */
 static int observe_nodes(struct aws_session *x, struct aws_item *it, struct err *err)
@@ -117,7 +125,7 @@ static int observe_nodes(struct aws_session *x, struct aws_item *it, struct err 
     const struct aws_observed *seen = &it->seen;
     bool wanted = it->want;
     int rc = ERR_OK;
-    if (it->service->kind == AWS_ELSEWHERE && aws_service_claim(it->service) != AWS_CLAIM_STAYS) {
+    if (it->service->kind == AWS_ELSEWHERE && !is_kept(x, it)) {
         return ERR_OK;
     }
     it->want = true;
@@ -217,18 +225,18 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     const struct aws_service *s = it->service;
     struct err err = ERR_INIT;
     struct lb_explain b;
-    bool stays = aws_service_claim(s) == AWS_CLAIM_STAYS;
+    bool stays = is_kept(x, it);
     lb_explain_init(&b, x->s.a);
     const char *kind = arena_printf(x->s.a, "%s %s", scheme_of(p, it), aws_kind_text(s->kind));
     if (stays) {
         lb_explain_answer(&b, "served", NULL,
                           arena_printf(x->s.a,
-                                       "is to be left to another controller, and its status names "
-                                       "%s, which stays until the status names another one, or "
+                                       "is to be left to another controller; %s, which is there, "
+                                       "stays until the status names another one, or "
                                        "annotation " AWS_ANNOTATION "handed-over is \"true\".",
                                        s->lb_name));
     } else if (s->kind == AWS_ELSEWHERE) {
-        bool goes = aws_service_claim(s) == AWS_CLAIM_GOES &&
+        bool goes = aws_service_claim(x->s.a, s) == AWS_CLAIM_GOES &&
                     (it->seen.nlb != NULL || it->seen.classic != NULL);
         lb_explain_answer(&b, "elsewhere", NULL,
                           goes ? arena_printf(x->s.a,

@@ -65,7 +65,9 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     y->scope->uid = item->in->service->uid;
     it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
-    it->claim = aws_service_claim(it->service);
+    it->claim = aws_service_claim(y->s->a, it->service);
+    it->unnamed = it->want && it->claim == AWS_CLAIM_UNNAMED;
+    it->claim = it->unnamed ? AWS_CLAIM_STAYS : it->claim; /* until it is known to be gone */
     it->want = it->want && it->claim != AWS_CLAIM_GOES;
     if (it->service->kind == AWS_ELSEWHERE && !it->want && it->claim == AWS_CLAIM_NONE) {
         aws_memory_drop(y->p->memory, it->service->in->uid);

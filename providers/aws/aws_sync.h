@@ -62,6 +62,7 @@ struct aws_item {
     const struct aws_service *service;
     bool want;
     enum aws_claim claim;
+    bool unnamed; /* AWS_CLAIM_UNNAMED: what is there decides */
     /* when this process changed something of the Service before this sync; 0: never */
     int64_t wrote_ms;
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */

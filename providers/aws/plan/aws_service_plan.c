@@ -12,6 +12,7 @@
 #include "providers/aws/plan/aws_refused_rules.h"
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
 #include <stdarg.h>
@@ -143,14 +144,23 @@ static void describe(struct aws_planning *p)
 
 static void describe_claim(struct aws_planning *p)
 {
-    const char *text =
-        "The Service asks for another controller's load balancer, and its status names "
-        "ours, which stays and gets its nodes.  It is deleted when the status names "
-        "another one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"";
-    if (p->service->kind == AWS_ELSEWHERE) {
+    const struct aws_service *s = p->service;
+    const char *over = aws_annotation(s->in, "handed-over");
+    bool named = aws_status_names_ours(s);
+    if (s->kind == AWS_ELSEWHERE) {
         lb_plan_effect(p->plan, p->service->key,
                        "The load balancer stays: another controller has not taken over yet.");
-        aws_plan_finding(p, "NotHandedOver", "%s", text);
+        aws_plan_finding(p, "NotHandedOver",
+                         "The Service asks for another controller's load balancer, and %s, which "
+                         "stays and gets its nodes.  It is deleted when the status names another "
+                         "one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"",
+                         named ? "its status names ours" : "ours is there");
+        if (!str_is_empty(over) && !str_eq(over, "false")) {
+            aws_plan_finding_of(p, AWS_ANNOTATION "handed-over",
+                                "annotation " AWS_ANNOTATION
+                                "handed-over: \"%s\" counts as false; want true or false",
+                                lb_finding_value(p->a, over));
+        }
     }
 }
 
