@@ -128,18 +128,27 @@ static int64_t gap_of_port(const struct judge *j, struct json_object *after,
     return lost ? -1 : longest_ms;
 }
 
+/* The shortest time between two tries: what begins sooner is of the same one, as when an edit asks
+ * for another listener and for other rules. */
+#define TRY_MS 5000
+
+/* In how many tries the port is interrupted. */
 static size_t gaps_of_port(const struct judge *j, struct json_object *after,
                            struct json_object *reach_after, const struct served_port *p)
 {
     struct reach_ranges must = kept(j, after, reach_after, p);
     size_t gaps = 0;
+    int64_t since_ms = 0;
     bool lost = false;
     for (size_t i = 0; i < history_len(j->history); i++) {
         const struct moment *m = history_at(j->history, i);
         bool was_lost = lost;
         lost =
             !reach_ranges_empty(lost_at(j, m, must, host_of(j, j->before), host_of(j, after), p));
-        gaps += lost && !was_lost;
+        if (lost && !was_lost && (gaps == 0 || m->at_ms - since_ms >= TRY_MS)) {
+            gaps++;
+            since_ms = m->at_ms;
+        }
     }
     return gaps;
 }
@@ -153,7 +162,7 @@ void judge_once(const struct judge *j, struct json_object *after, struct json_ob
         if (gaps > 1) {
             j->report(j->arg,
                       arena_printf(j->a,
-                                   "E1: %s is interrupted %zu times for what the cloud refuses",
+                                   "E1: %s is interrupted in %zu tries for what the cloud refuses",
                                    served_port_text(j->a, &ports[i]), gaps));
         }
     }

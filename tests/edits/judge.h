@@ -42,7 +42,7 @@ void judge_torn(const struct judge *j, struct json_object *after, struct json_ob
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port);
 /* E1: of the moments so far, in which the cloud has refused the replacement for good, at most one
- * interruption is for it: not one at each retry. */
+ * try interrupts for it: not each retry. */
 void judge_once(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 /* E6: in the end each port is served to exactly the allowed clients (`good`), and removed ports to
  * none. */
