@@ -412,6 +412,7 @@ const struct lb_flow aws_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = aws_stands,
     .wrote = aws_wrote,
 };
 

@@ -281,6 +281,7 @@ static int guard(struct aws_sync *y, const struct aws_item *it, struct err *err)
 static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     it->seen = (struct aws_observed){0};
+    it->looked = it->touched = false;
     it->around = (struct aws_surroundings){0};
     it->nlb_groups = NULL;
     it->tagged_groups = NULL;
@@ -301,6 +302,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    it->looked = rc == ERR_OK;
     rc = rc == ERR_OK ? aws_observe_tags(y, it, err) : rc;
     rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;

@@ -66,6 +66,8 @@ struct aws_item {
     /* when this process changed something of the Service before this sync; 0: never */
     int64_t wrote_ms;
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
+    bool looked;            /* `seen` is what stood at the last look of this sync, */
+    bool touched;           /* and listeners or targets have changed since, or may have */
     struct aws_observed seen;
     struct aws_surroundings around;
     /* Read ahead in this look, in one round with something else; NULL: not yet. */
@@ -85,6 +87,8 @@ struct aws_sync {
 };
 struct aws_sync *aws_sync_of(struct lb_sync *s);
 
+/* lb_flow.stands (aws_stands.c). */
+const char *aws_stands(const struct lb_sync *s, const struct lb_item *item);
 /* Reads what is (aws_observe.c). */
 int aws_observe(struct lb_sync *s, struct err *err);
 /* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was

@@ -38,6 +38,7 @@ struct tt_result {
     unsigned serves;    /* how often that was said before the end, with `ingress` */
     char condition[64]; /* type of the last one */
     char dropped[64];   /* the last finalizer that was */
+    char nobody[128];   /* "serves": clients are served; "" when nothing was said */
     char *text;         /* arena's */
 };
 struct flow_kit {
