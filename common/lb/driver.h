@@ -44,6 +44,7 @@ struct lb_item {
     const char *key; /* "namespace/name" */
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
+    bool proven;     /* the right that was missing is there (the driver's, driver_ask.c) */
     bool began;      /* active when the turn of the stage began (the driver's) */
     /* of which the cloud has refused something for a limit in this stage (the driver's) */
     struct lb_kinds *full;

@@ -86,6 +86,10 @@ struct lb_exec_config drive_exec_config(struct drive *d);
 /* Asks whether what the plan takes down may be made again; nothing has been sent yet.  False: who
  * may not has left the batch, and the plan must be recreated. */
 bool drive_ask_first(struct drive *d);
+/* Its replacement was refused for a missing right: does the cloud say now, while all stands, that
+ * what the plan takes down for the item may be deleted, and its replacement made?  False, too, when
+ * that cannot be asked. */
+bool drive_proves(struct drive *d, struct lb_item *item);
 /* Books what the plan took away, and what it replaced, by the outcomes of its operations. */
 void drive_debts_book(struct drive *d, const unsigned *outcomes);
 /* Takes back what was added for the sake of items that have failed (lb_flow.retreats). */

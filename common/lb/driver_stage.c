@@ -447,7 +447,7 @@ static bool spare_what_stands(struct drive *d)
         STR_SET_EACH (key, &op->owners) {
             struct lb_item *item = lb_op_takes_down(op) ? item_of(d, key) : NULL;
             if (item != NULL && lb_item_is_active(item) &&
-                (lb_leads_back(item->in) || lb_spares(item->in))) {
+                (lb_leads_back(item->in) || (lb_spares(item->in) && !drive_proves(d, item)))) {
                 struct err err = ERR_INIT;
                 (void)lb_spare(&err, op->kind, op->name);
                 drive_fail_item(item, &err);

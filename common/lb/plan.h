@@ -185,6 +185,12 @@ struct lb_op {
      * an answer that forbids it, or none, keeps the plan from being carried out
      * (driver_ask.c). */
     const struct lb_undo *ask;
+    /* of a LB_DELETE; or NULL.  Deletes what is not there: "not found" shows the right to delete
+     * one, and nothing has changed.  Sent only for lb_asks_again(). */
+    const struct lb_undo *proof;
+    /* of a LB_CREATE; or NULL: it needs what the plan finds out before.  Its request, under the
+     * name of what goes for it: "exists" shows the right to make it, and nothing has changed. */
+    const struct lb_undo *asked;
     /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
     const char *part;
     /* carrying it out */

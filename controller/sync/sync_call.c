@@ -83,7 +83,8 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
     }
     if (verb == TT_VERB_ENSURE) {
         in.flags = sync_mark_flags(item, svc) | (item->leads_back ? TT_ITEM_FORMER : 0) |
-                   (sync_spares(item) ? TT_ITEM_SPARE : 0);
+                   (sync_spares(item) ? TT_ITEM_SPARE : 0) |
+                   (sync_asks_again(item) ? TT_ITEM_ASKS : 0);
     } else if (verb == TT_VERB_UPDATE && sync_is_unproven(item, svc)) {
         in.flags = TT_ITEM_UNPROVEN;
     }

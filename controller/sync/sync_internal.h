@@ -286,6 +286,8 @@ void sync_former_note(const struct sync_item *item);
 void sync_lead_back(struct sync_batch *b);
 
 /* --- sync_spare.c ----------------------------------------------------------------------------- */
+/* The same, but the cloud is asked whether a right that was missing is back: TT_ITEM_ASKS. */
+bool sync_asks_again(const struct sync_item *item);
 /* Is nothing that works to be taken down for it in this sync?  (TT_ITEM_SPARE) */
 bool sync_spares(const struct sync_item *item);
 /* After the calls of a batch: remembers that a replacement was refused, and says in item->err until

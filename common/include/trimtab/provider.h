@@ -90,6 +90,9 @@ struct tt_call {
 /* With TT_VERB_ENSURE, since 1.11.  The replacement of something that works was refused for this
  * version: delete nothing that works for it now; a plan that has to fails (TT_IN_USE). */
 #define TT_ITEM_SPARE 0x10u
+/* With TT_ITEM_SPARE, since 1.13.  A right was missing: if the cloud says, before anything goes,
+ * that it is there by now, the plan is carried out (TT_CAP_ASKS_AGAIN). */
+#define TT_ITEM_ASKS 0x20u
 
 /* One Service in a call. */
 struct tt_item {
@@ -515,6 +518,8 @@ struct tt_host {
  * key, and with --concurrent-service-syncs above 1.  The call has five minutes; a Service that it
  * cannot settle by then is ensured alone (since 1.11). */
 #define TT_CAP_NODES_TOGETHER 0x400u
+/* Since 1.13.  Heeds TT_ITEM_ASKS: such a Service is tried again as after any missing right. */
+#define TT_CAP_ASKS_AGAIN 0x800u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u

@@ -69,6 +69,7 @@ struct fixture {
     bool replaces;         /* what is "old/…" in the cloud goes before its replacement comes */
     const char
         *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
+    bool proves;   /* … and whether it may be deleted, and the new one made */
     bool asks;     /* … and the cloud is asked before whether it may be made again */
     bool tidies;   /* the second stage does nothing else, and another one follows */
     const char *leaves; /* letters: the second stage takes away by what clients reach these */
@@ -194,6 +195,10 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
         strstr(str_buf_text(&c->f->cloud), c->entry) != NULL) {
         code = ERR_EXISTS;
     }
+    if (c->f->proves && c->removes && code == ERR_OK &&
+        strstr(str_buf_text(&c->f->cloud), c->entry) == NULL) {
+        code = ERR_NOT_FOUND;
+    }
     if (c->f->limit > 0 && !c->removes && n / 2 >= c->f->limit) {
         code = ERR_QUOTA;
     }
@@ -215,6 +220,20 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
+/* A request under that name, to be refused for it. */
+static const struct lb_undo *proof_of(struct fixture *f, const char *name, bool removes)
+{
+    struct change *c = ARENA_NEW(f->a, struct change);
+    struct lb_undo *u = ARENA_NEW(f->a, struct lb_undo);
+    *c = (struct change){.f = f, .entry = arena_printf(f->a, ";%s;", name), .removes = removes};
+    *u = (struct lb_undo){.verb = removes ? LB_DELETE : LB_CREATE,
+                          .kind = "thing",
+                          .name = name,
+                          .type = &change_type,
+                          .arg = c};
+    return u;
+}
+
 /* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as
  * plan.h has it. */
 static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
@@ -235,6 +254,7 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
         struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
                                 .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0],
                                 .undo = undo, .ask = f->asks ? undo : NULL);
+        op.proof = f->proves ? proof_of(f, "none/a", true) : NULL;
         (void)lb_plan_add(plan, key, &op);
     }
 }
@@ -251,6 +271,7 @@ static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, c
     struct lb_op op = LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
                             .why = "it is tested", .type = &change_type, .arg = c, .calls = 1,
                             .parallel = !f->replaces);
+    op.asked = f->proves && !removes ? proof_of(f, "old/a", false) : NULL;
     if (f->keeps_forbidden) {
         op.tolerate = LB_TOLERATE_FORBIDDEN;
         op.forbidden_event = "do it by hand";
