@@ -19,6 +19,9 @@
 #define CHAIN_MS   1000000
 #define RETRIES_MS 700000
 
+/* E4: after one refusal for a missing right the edit is carried out as soon as after any. */
+#define ONCE_MS 310000
+
 /* Does the cloud say, again and again, that it does not take this? */
 static bool refuses_for_good(const struct fault_kind *k)
 {
@@ -102,7 +105,8 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     if (edit_now(t, patch) / 100 != 2) {
         return err_set(&t->err, ERR_BUG, "the edit is not taken");
     }
-    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : RIG_LATER);
+    bool soon = args->fault->effect == EFFECT_REFUSED && args->fault->status == 403;
+    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : soon ? ONCE_MS : RIG_LATER);
     if (rc == ERR_OK && args->fault->effect == EFFECT_STUCK) {
         rc = stage_restart(&t->s);
         rc = rc == ERR_OK ? stage_settle(&t->s, STAGE_HEALED_MS / 2) : rc;

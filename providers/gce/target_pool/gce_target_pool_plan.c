@@ -387,6 +387,7 @@ static void plan_remove_rule(struct tp_ensure *n)
     op->critical = true;
     op->undo = tp_undo(e, back, GCE_RULES);
     op->ask = op->undo;
+    op->proof = gce_emit_proof(&e->out, GCE_RULES, n->d->names.lb);
 }
 
 static void plan_remove_pool(struct tp_ensure *n)
@@ -399,6 +400,7 @@ static void plan_remove_pool(struct tp_ensure *n)
     if (n->need.exists || !n->e.in->leads_back) { /* else no rule leads to it */
         op->undo = tp_undo(e, tp_pool_again(e->a, &n->o->pool), GCE_POOLS);
         op->ask = op->undo;
+        op->proof = gce_emit_proof(&e->out, GCE_POOLS, n->d->names.lb);
     }
     tp_next_wave(e);
 }
