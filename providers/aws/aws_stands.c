@@ -72,9 +72,8 @@ const char *aws_stands(const struct lb_sync *s, const struct lb_item *item)
     const char *why = seen->nlb != NULL       ? of_nlb(s->a, seen, &unknown)
                       : seen->classic != NULL ? of_classic(s->a, seen->classic)
                                               : "it has no load balancer";
-    if (why == NULL && !unknown) {
-        why =
-            str_nonnull(item->serves_nobody); /* for another reason: ranges, groups that it names */
+    if (why != NULL || unknown || item->serves_nobody != NULL) {
+        return why; /* ranges or groups that let no client in may be asked for alone, or in force */
     }
-    return why;
+    return "";
 }
