@@ -137,11 +137,18 @@ static bool names(const struct edit *e, const char *field)
     return str_eq(e->field->name, field) || (e->field2 != NULL && str_eq(e->field2->name, field));
 }
 
+static bool gives_ranges(const struct edit_field *f, const struct edit_value *v)
+{
+    return f != NULL && (str_eq(f->name, "spec.loadBalancerSourceRanges") ||
+                         (str_eq(f->name, "spec") && strstr(v->json, "SourceRanges") != NULL));
+}
+
 /* Azure's provider refuses ranges in the spec beside ranges in an annotation
  * (docs/spec/azure.md 9.3). */
 static bool is_refused_together(const struct edit *e)
 {
-    return str_eq(e->kind->cloud, "azure") && names(e, "spec.loadBalancerSourceRanges") &&
+    return str_eq(e->kind->cloud, "azure") &&
+           (gives_ranges(e->field, e->value) || gives_ranges(e->field2, e->value2)) &&
            names(e, "service.beta.kubernetes.io/load-balancer-source-ranges");
 }
 
