@@ -86,7 +86,9 @@ struct tt_result {
     const char *serves_nobody; /* of its last plan; NULL: it serves clients, or unknown */
     /* of a failed ensure: why what stands now serves no client; "": it does; NULL: unknown */
     const char *stands_nobody;
-    bool held; /* the finalizers were put there in this call */
+    bool held;                                   /* the finalizers were put there in this call, */
+    const char *held_names[HOST_FINALIZERS_MAX]; /* these among them: the view may lack them */
+    uint32_t n_held_names;
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
     const char *mark_body;

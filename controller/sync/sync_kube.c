@@ -301,6 +301,26 @@ static enum sync_report good_report(const struct sync_item *item)
     return sync_owns(item, TT_OWN_GOES) ? SYNC_REPORT_GONE : SYNC_REPORT_DONE;
 }
 
+/* Those that the view shows, and those that this call has put there. */
+static const char *const *finalizers_present(const struct sync_item *item, size_t *ret_n)
+{
+    const struct tt_service *svc = item->svc;
+    const struct tt_result *r = item->result;
+    const char **all = ARENA_ARRAY(item->a, const char *, svc->n_finalizers + r->n_held_names + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < svc->n_finalizers; i++) {
+        all[n++] = svc->finalizers[i];
+    }
+    for (uint32_t i = 0; i < r->n_held_names; i++) {
+        if (!svc_has_finalizer(svc, r->held_names[i])) {
+            all[n++] = r->held_names[i];
+        }
+    }
+    *ret_n = n;
+    return all;
+}
+
 static void add_extras(struct writes *w, struct sync_item *item, bool failed)
 {
     const struct tt_result *r = item->result;
@@ -308,9 +328,10 @@ static void add_extras(struct writes *w, struct sync_item *item, bool failed)
     if (r == NULL || r->broken) {
         return;
     }
+    size_t n = 0;
+    const char *const *present = finalizers_present(item, &n);
     const char *finalizers =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
-                               r->drop_finalizers, r->n_drop_finalizers);
+        finalizer_patch_remove(item->a, present, n, r->drop_finalizers, r->n_drop_finalizers);
     add_conditions(w, item);
     add_let_go(w, item, finalizers, "failed to remove finalizers");
     add(w, failed ? NULL : annotations_body(item, finalizers != NULL),

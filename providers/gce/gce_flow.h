@@ -185,6 +185,13 @@ void gce_flow_read_ahead(struct lb_sync *s);
 /* Fills gce_item.decision, with a look at what is there where the decision needs one and it could
  * tell something.  Blocks then.  What keeps the Service from being synced now is in item->err. */
 void gce_flow_decide(struct lb_sync *s, struct lb_item *item);
+/* Does a Service bear a sign of this process or its like: a finalizer, or the mark? */
+bool gce_flow_has_sign(const struct tt_service *svc);
+/* The rules of an internal load balancer with NEGs, among the slots: looked for in the list alone;
+ * whether one of them was found.  `uid` of namespace kube-system. */
+void gce_l4_rule_slots(struct gce_slots *slots, const char *uid, const struct tt_service *svc);
+bool gce_l4_rule_stands(const struct gce_slots *slots, const char *uid,
+                        const struct tt_service *svc);
 /* Input of a check of another Service; `d` by its own settings, without reads. */
 typedef bool gce_others_test(const struct tt_service *other, const struct gce_decision *d,
                              const void *arg);
