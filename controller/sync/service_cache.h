@@ -151,6 +151,11 @@ bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint
 /* `uid` carried another controller's class when it lost its type: the finalizer
  * is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
+/* Another program took these finalizers off it (bits of scope_lost_finalizers()): an ensure that
+ * ends well holds them again, and one that fails puts them there, too.  An entry that is not there
+ * keeps nothing. */
+void service_cache_note_lost(struct service_cache *c, const char *key, uint32_t finalizers);
+uint32_t service_cache_lost(struct service_cache *c, const char *key); /* 0: none */
 /* Finalizers were taken off the object `uid`.  Until they are put there again, or it is seen
  * without, a view of it that shows them may be older than that.  Outlives service_cache_set(), not
  * service_cache_drop(). */

@@ -438,6 +438,28 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
     return write_all(item, &w, err);
 }
 
+/* Finalizers that another program took off a Service whose ensure fails: its load balancer would
+ * stay when it goes. */
+static const char *lost_finalizers_body(const struct sync_item *item)
+{
+    uint32_t lost = service_cache_lost(item->s->cache, item->key);
+    const char *names[HOST_FINALIZERS_MAX + 1];
+    size_t n = 0;
+
+    if (item->obj == NULL || item->svc->deleted_us != 0 || item->view_lets_go || item->let_go ||
+        item->elsewhere || !sync_stands(item)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+        if ((lost & 1u << i) != 0) {
+            names[n++] = scope_finalizer(&item->s->scope, i);
+        }
+    }
+    return n == 0 ? NULL
+                  : finalizer_patch_add(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                                        names, n);
+}
+
 void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
 {
     struct err extras = ERR_INIT;
@@ -447,6 +469,7 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
         add_extras(&w, item, true);
     }
     add(&w, sync_refusal_body(item), "failed to keep that the replacement was refused");
+    add(&w, lost_finalizers_body(item), "failed to add finalizers");
     if (sync_mark_is_owed(item)) {
         add_mark(&w, sync_mark_follows(item, item->svc->ingress, item->svc->n_ingress));
     }

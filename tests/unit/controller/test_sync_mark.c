@@ -466,6 +466,31 @@ static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **stat
     stand_free(r);
 }
 
+/* The Service is refused: no ensure ends well that would hold it again. */
+static void finalizer__taken_off_while_refused__comes_back_in_a_minute(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 0, &flags);
+    (void)state;
+    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    for (size_t i = 0; i < 8; i++) {
+        fake_provider_answer(r->provider,
+                             (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "no", 0, false});
+    }
+    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    size_t n = stand_patches(r);
+    stand_service(r, "web", RANGES, "\"annotations\":{" MARKED "}", STAND_STATUS(IP));
+    stand_run(r);
+    assert_int_equal(n, stand_patches(r));
+    stand_advance(r, 60000);
+    assert_int_equal(n + 1, stand_patches(r));
+    has(r, n, STAND_F);
+    stand_service(r, "web", RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    stand_advance(r, 600000);
+    assert_int_equal(n + 1, stand_patches(r));
+    stand_free(r);
+}
+
 static void status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark(void **state)
 {
     static const char *const over[] = {STAND_STATUS("203.0.113.99"), NULL};
@@ -544,6 +569,7 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(made__mark_refused_beside_the_status__follows_alone),
         cmocka_unit_test(older_provider__no_mark),
         cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
+        cmocka_unit_test(finalizer__taken_off_while_refused__comes_back_in_a_minute),
         cmocka_unit_test(status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark),
         cmocka_unit_test(status__as_it_was_given__no_further_sync),
     };
