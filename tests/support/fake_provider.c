@@ -168,7 +168,7 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
     if (item->verb == TT_VERB_ENSURE && p->ip != NULL) {
         p->host->result_ingress(item->result, &ingress, 1);
     }
-    if (item->verb == TT_VERB_DELETE && p->hold != NULL) {
+    if ((item->verb == TT_VERB_DELETE || p->lets_go) && p->hold != NULL) {
         p->host->result_drop_finalizer(item->result, p->hold);
     }
     if (!p->leave_unsettled) {

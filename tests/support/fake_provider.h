@@ -55,6 +55,7 @@ struct fake_provider {
     const char *serves_nobody; /* with it: why no client is served; NULL: clients are served */
     const char *stands_nobody; /* the same of what stands after a failure; NULL: not said */
     const char *hold;          /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
+    bool lets_go;              /* with it: each ensure takes that finalizer off again */
     uint32_t own;              /* what it calls its own affair of each Service (TT_OWN_…) */
     int64_t again_ms;          /* when each Service is to be checked again; 0: not */
     bool skip_hold;            /* with it: this Service is another's, nothing is held */

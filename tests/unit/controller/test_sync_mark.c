@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which
- * request, and when it goes; and the flags that the provider gets. */
+ * request, and when it goes; the flags that the provider gets; and finalizers that one sync puts
+ * there and takes off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -544,6 +545,26 @@ static void load_balancer_gone__answer_lost_and_asked_for_again__made(void **sta
     stand_free(r);
 }
 
+/* The view that the sync began with does not show the finalizer yet. */
+static void finalizer__held_and_let_go_in_one_sync__is_taken_off(void **state)
+{
+    static const char *const finalizers[] = {"example.com/v1"};
+    (void)state;
+    struct stand *r = stand_new(CAPS);
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->hold = finalizers[0];
+    r->provider->lets_go = true;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "example.com/v1"));
+    assert_non_null(strstr(stand_patch(r, 1), "\"$deleteFromPrimitiveList/finalizers\":["
+                                              "\"example.com/v1\"]"));
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_mark)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +593,7 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(finalizer__taken_off_while_refused__comes_back_in_a_minute),
         cmocka_unit_test(status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark),
         cmocka_unit_test(status__as_it_was_given__no_further_sync),
+        cmocka_unit_test(finalizer__held_and_let_go_in_one_sync__is_taken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
