@@ -4,6 +4,8 @@
  * gce_decide.c says what was asked and found; this file says how that looks (ux.md).  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
+#include "common/lb/service_rules.h"
+
 #include <string.h>
 
 static const char *noun(enum gce_kind kind)
@@ -47,6 +49,17 @@ static bool is_left_standing(const struct gce_case *c, const struct gce_decision
            c->service->deleted_us == 0;
 }
 
+/* Of any kind, or the generic one: the API server keeps the Service until it is taken off. */
+static bool has_finalizer(const struct tt_service *svc)
+{
+    bool any = svc_has_finalizer(svc, LB_CLEANUP_FINALIZER);
+    for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        any = any || (name != NULL && svc_has_finalizer(svc, name));
+    }
+    return any;
+}
+
 const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
                               const struct gce_decision *d)
 {
@@ -56,7 +69,9 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
     if (is_left_standing(c, d)) {
         str_appendf(&b, "is served by another controller (loadBalancerClass). It still has ");
         append_former(&b, d->former | 1u << (unsigned)d->kind);
-        str_appendf(&b, ", which goes with the Service.");
+        str_appendf(&b, has_finalizer(c->service)
+                            ? ", which goes with the Service."
+                            : ", which stays when the Service goes: no finalizer is on it.");
     } else if (d->teardown) {
         str_appendf(&b, "loses ");
         append_former(&b, d->former | 1u << (unsigned)d->kind);

@@ -77,11 +77,42 @@ static void class__rule_not_looked_for_or_unreadable__is_asked_for(void **state)
     CHECK(*state, rows);
 }
 
+static void explained__foreign_class__says_what_stands_and_whether_it_goes(void **state)
+{
+#define HAS                                                                                        \
+    "is served by another controller (loadBalancerClass). It still has an external load balancer " \
+    "with a target pool, which "
+    static const struct {
+        const char *words;
+        const char *answer;
+        const char *verdict;
+    } rows[] = {
+        {"class=custom v1 rule=pool", HAS "goes with the Service.", "elsewhere"},
+        {"class=custom cleanup rule=pool", HAS "goes with the Service.", "elsewhere"},
+        {"class=custom rule=pool", HAS "stays when the Service goes: no finalizer is on it.",
+         "elsewhere"},
+        {"class=custom rule=theirs", "is served by another controller (loadBalancerClass).",
+         "elsewhere"},
+        {"class=custom v1 rule=pool deleted", "loses an external load balancer with a target pool.",
+         "loses"},
+    };
+    const struct gce_switches f = decide_flags(*state, "both");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct gce_case c = decide_case(*state, rows[i].words, &f);
+        struct gce_decision d;
+        gce_decide(&c, &d);
+        same_text(rows[i].words, gce_decide_answer(*state, &c, &d), rows[i].answer);
+        same_text(rows[i].words, gce_decide_verdict(&c, &d), rows[i].verdict);
+    }
+#undef HAS
+}
+
 UNIT_MAIN(decide_former)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(flips__finalizer_lost__the_rule_tells),
         PURE_TEST(gone__generic_finalizer_beside_a_class__a_pool_is_looked_for),
+        PURE_TEST(explained__foreign_class__says_what_stands_and_whether_it_goes),
         PURE_TEST(class__rule_not_looked_for_or_unreadable__is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
