@@ -10,6 +10,7 @@
  * locks. */
 #include "common/base/arena.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define BLOCK_FIRST ((size_t)1024)
 #define BLOCK_MAX   ((size_t)4 * 1024) /* half of the last one is unused, on average */
 #define PRINT_FIRST 256
+#define TRIM_FROM   ((size_t)4 * 1024 * 1024) /* filling it took ten times as long as the trim */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define KEEP_A_BLOCK 0
@@ -75,6 +77,9 @@ void arena_free(struct arena *a)
         a->blocks = b->next;
         block_poison(b);
         free(b);
+    }
+    if (a->used >= TRIM_FROM) {
+        (void)malloc_trim(0); /* what was kept meanwhile lies between its blocks, and holds them */
     }
     free(a);
 }

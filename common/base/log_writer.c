@@ -15,6 +15,8 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 
+#define LOOK_MS 20 /* between looks at whether a full descriptor has room again */
+
 /* The descriptor may be non-blocking by another program's choice; the thread waits for it
  * anyway. */
 static bool wait_for_room(int fd)
@@ -154,17 +156,35 @@ bool log_writer_put(struct log_writer *w, const char *line, size_t n)
     return running;
 }
 
+static bool is_done(const struct log_writer *w) _requires_(w->lock)
+{
+    return !w->writing && w->waiting.len == 0 && w->lost == 0;
+}
+
+/* A full pipe has not; one without a reader is written into no more. */
+static bool has_room(int fd)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+    return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
+
 static bool flush(struct log_writer *w, int64_t patience_ms) _requires_(w->lock)
 {
-    int64_t until_ms = clock_now_ms(clock_real()) + patience_ms;
+    int64_t now_ms = clock_now_ms(clock_real());
+    const int64_t until_ms = now_ms + patience_ms;
+    const int64_t behind_ms = until_ms + LOG_WRITER_BEHIND_MS;
+
     w->flushing++;
     cond_broadcast(&w->changed);
-    while (w->running && (w->writing || w->waiting.len > 0 || w->lost > 0) &&
-           clock_now_ms(clock_real()) < until_ms) {
-        clock_wait(clock_real(), &w->changed, &w->lock, until_ms);
+    while (w->running && !is_done(w) &&
+           (now_ms < until_ms || (now_ms < behind_ms && has_room(w->fd)))) {
+        int64_t look_ms = now_ms + LOOK_MS;
+        clock_wait(clock_real(), &w->changed, &w->lock, now_ms < until_ms ? until_ms : look_ms);
+        now_ms = clock_now_ms(clock_real());
     }
     w->flushing--;
-    return !w->writing && w->waiting.len == 0 && w->lost == 0;
+    return is_done(w);
 }
 
 bool log_writer_flush(struct log_writer *w, int64_t patience_ms)

@@ -31,6 +31,7 @@
 #define LOG_WRITER_MAX       ((size_t)1024 * 1024)
 #define LOG_WRITER_GATHER_MS 5
 #define LOG_WRITER_ENOUGH    ((size_t)64 * 1024) /* bytes; this many are written at once */
+#define LOG_WRITER_BEHIND_MS 2000                /* for a thread that has room and had no turn */
 
 struct log_writer {
     int fd;
@@ -57,7 +58,8 @@ int log_writer_begin(struct log_writer *w, int fd, void (*tell_lost)(struct str_
  * the line himself. */
 bool log_writer_put(struct log_writer *w, const char *line, size_t n);
 /* Waits until all that was handed over is written, at most `patience_ms` of real time; false:
- * it is not. */
+ * it is not.  Patience is for the reader: as long as the descriptor has room, only the thread is
+ * behind, on a busy machine, and gets LOG_WRITER_BEHIND_MS more. */
 bool log_writer_flush(struct log_writer *w, int64_t patience_ms);
 /* Flushes and ends the thread.  False: a write still hangs, and the thread with it; the writer must
  * not be freed then. */

@@ -57,4 +57,6 @@ static_assert(sizeof(struct tt_open_args) == 152, "1.1 to 1.4: 128; 1.5 to 1.7: 
 static_assert(offsetof(struct tt_host, service_again) == 352, "1.9 was built with this size");
 /* Where 1.11 ended. */
 static_assert(offsetof(struct tt_provider, nodes_digest) == 328, "1.11 was built with this size");
+/* Where 1.12 ended. */
+static_assert(offsetof(struct tt_host, result_nobody) == 368, "1.12 was built with this size");
 #endif

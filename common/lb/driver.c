@@ -83,6 +83,8 @@ static void items_init(struct drive *d)
     d->held = ARENA_ARRAY(s->a, bool, s->n_items);
     d->told_serving = ARENA_ARRAY(s->a, bool, s->n_items);
     d->told_leaving = ARENA_ARRAY(s->a, bool, s->n_items);
+    d->unwritten = ARENA_ARRAY(s->a, int32_t, s->n_items);
+    d->withheld = ARENA_ARRAY(s->a, bool, s->n_items);
     d->by_key = map_new(NULL);
     for (size_t i = 0; i < s->n_items; i++) {
         s->items[i].in = s->batch->items[i];
@@ -162,26 +164,69 @@ static void item_objects(struct drive *d, struct lb_item *item)
     }
 }
 
+/* NULL: not known, or not asked. */
+static const char *stands(const struct drive *d, const struct lb_item *item)
+{
+    const struct lb_flow *flow = d->cfg->flow;
+    bool asked = flow->stands != NULL && item->in->verb == TT_VERB_ENSURE && !item->settled &&
+                 item->in->service->n_ingress > 0 && item->err.code != ERR_CANCELLED;
+    return asked ? flow->stands(&d->s, item) : NULL;
+}
+
+/* A failed Service is served by what its sync, and those before it, have left. */
+static void tell_stands(const struct drive *d, const struct lb_item *item)
+{
+    const struct tt_host *host = d->s.host;
+    const char *why = !d->s.planning && TT_HAS(host, result_nobody) ? stands(d, item) : NULL;
+    if (why != NULL) {
+        host->result_nobody(item->in->result, why);
+    }
+}
+
+/* A plan says what will be; beside it goes what is, as long as no client is served. */
+static void find_stands(struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        const char *why = stands(d, item);
+        if (!str_is_empty(why) && item->serves_nobody == NULL) {
+            lb_finding(&d->s, item, "LoadBalancerServesNobody", NULL, "serves no client now: %s",
+                       why);
+        }
+    }
+}
+
+/* Of items for which all went well, as the stages have left it: a retreat looks at what it needs
+ * for the others alone. */
+static void results_set(struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        item_objects(d, item);
+        (void)drive_own(d, item);
+        if (item->err.code == ERR_OK && !item->settled && !d->s.planning) {
+            d->cfg->flow->status(&d->s, item);
+        }
+    }
+}
+
 static int32_t results_report(struct drive *d)
 {
     const struct tt_host *host = d->s.host;
     int32_t first = TT_OK;
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
-        item_objects(d, item);
         (void)drive_own(d, item);
         if (item->err.code != ERR_OK) {
             item_explain_deadline(d, item);
             if (d->cfg->flow->failed != NULL) {
                 d->cfg->flow->failed(&d->s, item);
             }
+            tell_stands(d, item);
             host->result_fail(item->in->result, item->err.code, item->err.message,
                               item->err.retry_after_ms);
             first = first == TT_OK ? item->err.code : first;
             continue;
-        }
-        if (!item->settled && !d->s.planning) {
-            d->cfg->flow->status(&d->s, item);
         }
         host->result_done(item->in->result);
     }
@@ -202,6 +247,7 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
         drive_stage(&d, stage);
     }
     d.tidies = d.last_stage = false; /* of items that have failed: they do not serve as asked */
+    results_set(&d);
     drive_retreat(&d);
     int32_t code = results_report(&d);
     drive_end(&d);
@@ -224,6 +270,7 @@ int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call 
             lb_plan_service(&d.plan, item->key)->err = &item->err;
         }
     }
+    find_stands(&d);
     lb_findings_put(&d.s, &d.plan);
     d.plan.reads = d.s.reads;
     struct err err = ERR_INIT;

@@ -19,6 +19,8 @@
  *     (lb_op.ask); an owner who may not leaves the batch, and all of his stands.
  *   - What an operation took away is put back (lb_op.undo) when its owner fails before the
  *     replacement is there.
+ *   - What the status of a Service names goes when the status names what serves now
+ *     (driver_serves.c, docs/adr/0091).
  * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps
  * its own state in it. */
 #ifndef TRIMTAB_LB_DRIVER_H
@@ -42,6 +44,7 @@ struct lb_item {
     const char *key; /* "namespace/name" */
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
+    bool proven;     /* the right that was missing is there (the driver's, driver_ask.c) */
     bool began;      /* active when the turn of the stage began (the driver's) */
     /* of which the cloud has refused something for a limit in this stage (the driver's) */
     struct lb_kinds *full;
@@ -49,6 +52,9 @@ struct lb_item {
     unsigned group;
     /* failed, and takes part in the retreat in progress (struct lb_retreat) */
     bool retreats;
+    /* failed, because its status could not be written: the cloud has refused nothing (the
+     * driver's) */
+    bool unpublished;
     void *data; /* the provider's, arena-owned */
     /* of findings.h, in s->life */
     struct tt_finding *findings;
@@ -93,10 +99,12 @@ struct lb_stage {
     /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */
     int (*plan)(struct lb_sync *s, struct lb_plan *plan, struct err *err);
     /* All that it does is tidying, and what serves stands before it, whatever the verb.  No stage
-     * behind it does more (lb_flow.serves). */
+     * behind it does more (lb_flow.serves).  It changes nothing of an item whose status could not
+     * be written: clients still come by what goes. */
     bool tidies;
     /* The stage takes away by what clients reach this item, which is served elsewhere already: sets
-     * those addresses, and the host writes them before the stage's first operation (result_serves).
+     * those addresses, and the host writes them before the stage's first operation
+     * (result_publish); when it cannot, the item leaves the batch.
      * False: it does not.  Called, until it is true, for items that are ensured and of which the
      * plan changes something; the last addresses follow with `serves` or `status`.  May be NULL. */
     bool (*leaves)(struct lb_sync *s, struct lb_item *item);
@@ -143,9 +151,12 @@ struct lb_flow {
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
     /* While operations go on, of an item that is ensured and serves: in the last stage that does
      * more than to tidy, all of its operations but tails (plan.h) have ended well; or a stage that
-     * tidies is carried out, for whatever item of the batch.  Sets the addresses, and what else of
-     * the result may be written now: the host writes it (result_serves).  Once per plan, and once
-     * for all stages that tidy; status() follows.  NULL: nothing is written before the end. */
+     * tidies is about to be carried out, for whatever item of the batch.  Sets the addresses, and
+     * what else of the result may be written now: the host writes it (result_publish).  Once per
+     * plan; again if that is made again from fresh observations; status() follows.  NULL: nothing
+     * is written before the end.
+     * Also of an item that is updated, when a stage that tidies changes something of it: its status
+     * must name these addresses already. */
     void (*serves)(struct lb_sync *s, struct lb_item *item);
     /* After all stages (and objects) went well for the item: sets its results through
      * the host. May not fail. */
@@ -153,6 +164,10 @@ struct lb_flow {
     /* Told of an item that ends with a failure, before its result is set; for metrics.
      * May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);
+    /* Of an item that is ensured, whose status has an address, and that has failed, or is only
+     * planned: why no client is served by what stands now, after what the sync has written; "":
+     * clients are; NULL: that is not known.  Pure.  May be NULL. */
+    const char *(*stands)(const struct lb_sync *s, const struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set:
      * not known; when the cloud refused the operation for what is in it, the driver finds out by
      * halves, else all owners fail. */

@@ -7,10 +7,15 @@
  * replace nor put back.  So the operation carries how the resource would be made again as it stands
  * (lb_op.ask), and that request is sent while it still stands: a cloud that allows it answers that
  * the name is taken, and nothing has changed; a cloud that forbids it says so, and the owners leave
- * the batch with everything in place (docs/adr/0049-asked-before.md).  Part of driver.h; one
- * thread. */
+ * the batch with everything in place (docs/adr/0049-asked-before.md).
+ *
+ * A replacement that was refused for a missing right is not tried again for a while, as each try
+ * takes down what works (docs/adr/0050).  But the right may come back any time.  So the cloud gets
+ * the very requests that matter, while all stands: to delete what is not there, and to make the
+ * replacement, whose name is still taken (docs/adr/0094).  Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
+#include "common/lb/mark_rules.h"
 
 #include <string.h>
 
@@ -63,12 +68,11 @@ static void answered(void *arg, const struct lb_op *op, int index, unsigned outc
     }
 }
 
-static void add_question(struct lb_plan *p, const struct lb_op *op)
+static void add_question(struct lb_plan *p, const struct lb_op *op, const struct lb_undo *u)
 {
-    const struct lb_undo *u = op->ask;
-    struct lb_op question = LB_OP(.verb = LB_CREATE, .kind = u->kind, .name = u->name,
-                                  .why = op->why, .owners = op->owners, .type = u->type,
-                                  .arg = u->arg, .calls = u->calls, .parallel = p->n_ops > 0);
+    struct lb_op question = LB_OP(.verb = u->verb, .kind = u->kind, .name = u->name, .why = op->why,
+                                  .owners = op->owners, .type = u->type, .arg = u->arg,
+                                  .calls = u->calls, .parallel = p->n_ops > 0);
     (void)lb_plan_add(p, NULL, &question);
 }
 
@@ -81,7 +85,7 @@ bool drive_ask_first(struct drive *d)
     lb_plan_init(&p, d->s.a);
     for (size_t i = 0; i < d->plan.n_ops; i++) {
         if (d->plan.ops[i].ask != NULL) {
-            add_question(&p, &d->plan.ops[i]);
+            add_question(&p, &d->plan.ops[i], d->plan.ops[i].ask);
         }
     }
     if (p.n_ops == 0) {
@@ -101,4 +105,77 @@ bool drive_ask_first(struct drive *d)
         return false;
     }
     return k.n_refused == 0; /* other answers do not stop the plan */
+}
+
+/* ---- is the right back? ---------------------------------------------------------------------- */
+
+struct proving {
+    size_t n_fine;
+};
+
+static void proof_answered(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                           const struct err *err, int64_t took_ms)
+{
+    struct proving *k = arg;
+    (void)index;
+    (void)took_ms;
+    if (outcome == LB_DONE) {
+        return; /* it was not there: the next look finds what was made */
+    }
+    bool taken = err->code == ERR_EXISTS || err->code == ERR_CONFLICT;
+    k->n_fine += op->verb == LB_DELETE ? err->code == ERR_NOT_FOUND : taken;
+}
+
+/* How what replaces it is asked for while it stands; NULL: that cannot be asked. */
+static const struct lb_undo *replacing(const struct lb_plan *p, const struct lb_op *op)
+{
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const struct lb_undo *asked = p->ops[i].asked;
+        if (lb_op_ends_undo(&p->ops[i], op->undo) && asked != NULL &&
+            str_eq(asked->kind, op->kind) && str_eq(asked->name, op->name)) {
+            return asked;
+        }
+    }
+    return NULL;
+}
+
+/* False: what goes cannot be asked for.  A change in place takes nothing down by itself. */
+static bool add_proofs(struct lb_plan *p, const struct lb_plan *plan, const struct lb_op *op)
+{
+    const struct lb_undo *new = op->verb == LB_DELETE ? replacing(plan, op) : NULL;
+    if (op->verb != LB_DELETE) {
+        return true;
+    }
+    if (op->proof == NULL || new == NULL) {
+        return false;
+    }
+    add_question(p, op, op->proof);
+    add_question(p, op, new);
+    return true;
+}
+
+bool drive_proves(struct drive *d, struct lb_item *item)
+{
+    struct proving k = {0};
+    struct lb_plan p;
+    struct err err = ERR_INIT;
+    struct lb_exec_result result;
+    bool askable = lb_asks_again(item->in) && !d->s.planning;
+    lb_plan_init(&p, d->s.a);
+    for (size_t i = 0; askable && !item->proven && i < d->plan.n_ops; i++) {
+        const struct lb_op *op = &d->plan.ops[i];
+        if (lb_op_takes_down(op) && str_set_has(&op->owners, item->key)) {
+            askable = add_proofs(&p, &d->plan, op);
+        }
+    }
+    if (!askable || item->proven || p.n_ops == 0 || lb_plan_seal(&p, &err) != ERR_OK) {
+        return askable && item->proven;
+    }
+    struct lb_exec_config cfg = drive_exec_config(d);
+    cfg.on_over = NULL;
+    cfg.on_done = proof_answered;
+    cfg.arg = &k;
+    int rc = lb_exec_run(&p, &cfg, &result, &err);
+    item->proven = rc != ERR_CANCELLED && k.n_fine == p.n_ops;
+    return item->proven;
 }

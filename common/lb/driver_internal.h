@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it),
  * driver_ask.c (may be made again what a stage takes down?) driver_undo.c (what it took away
- * and did not replace) and driver_retreat.c (what was added in vain) share.
+ * and did not replace), driver_serves.c (what the status names) and driver_retreat.c (what was
+ * added in vain) share.
  *
  * Private to common/lb.  A struct drive lives on the stack of one call; one thread. */
 #ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
@@ -41,6 +42,8 @@ struct drive {
     bool last_stage;    /* nothing but tidying is needed behind the stage in progress */
     bool tidies;        /* the stage in progress does nothing else */
     bool *told_leaving; /* per item: the host has heard where it is served during this stage */
+    int32_t *unwritten; /* per item: TT_OK, or why the host could not write where it serves */
+    bool *withheld;     /* per item: an operation was not begun for that */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;
     size_t n_failures;
@@ -68,14 +71,25 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
 void drive_serving_begin(struct drive *d);
 /* Tells the host of the items that serve already (struct lb_flow, serves); driver_serves.c. */
 void drive_note_serving(void *arg, const unsigned *outcomes);
-/* Before a plan is carried out: tells the host where its items are served meanwhile
- * (struct lb_stage, leaves). */
-void drive_note_leaving(struct drive *d, const struct lb_stage *stage);
+/* May the operation begin, or does it wait for the status (lb_op.awaits_status)? */
+bool drive_may_begin(void *arg, const struct lb_op *op, const unsigned *outcomes);
+/* After a plan was carried out: items for which it withheld an operation leave the batch. */
+void drive_withhold(struct drive *d);
+/* Before a plan is carried out: the host writes where its items are served, if that tidies or takes
+ * away by what clients reach them (struct lb_stage, tidies and leaves).  True: an item has left the
+ * batch, since its status could not be written, and the plan must be made again. */
+bool drive_publish_first(struct drive *d, const struct lb_stage *stage);
+/* The plan is made again from fresh observations: the host hears of its items again. */
+void drive_publish_again(struct drive *d);
 /* How this sync executes plans. */
 struct lb_exec_config drive_exec_config(struct drive *d);
 /* Asks whether what the plan takes down may be made again; nothing has been sent yet.  False: who
  * may not has left the batch, and the plan must be recreated. */
 bool drive_ask_first(struct drive *d);
+/* Its replacement was refused for a missing right: does the cloud say now, while all stands, that
+ * what the plan takes down for the item may be deleted, and its replacement made?  False, too, when
+ * that cannot be asked. */
+bool drive_proves(struct drive *d, struct lb_item *item);
 /* Books what the plan took away, and what it replaced, by the outcomes of its operations. */
 void drive_debts_book(struct drive *d, const unsigned *outcomes);
 /* Takes back what was added for the sake of items that have failed (lb_flow.retreats). */

@@ -22,7 +22,8 @@ static bool set_apart(struct drive *d, const struct lb_retreat *retreat, struct 
     bool some = false;
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
-        item->retreats = item->err.code != ERR_OK && retreat->needed(&d->s, item);
+        bool failed = item->err.code != ERR_OK && !item->unpublished;
+        item->retreats = failed && retreat->needed(&d->s, item);
         was[i] = item->err;
         some = some || item->retreats;
     }

@@ -407,17 +407,7 @@ static void fail_unfinished(struct drive *d, const unsigned *outcomes, const str
     }
 }
 
-/* Clients may still use that which goes: they hear of the other one first. */
-static void note_serving_first(struct drive *d)
-{
-    unsigned *outcomes = ARENA_ARRAY(d->s.a, unsigned, d->plan.n_ops);
-    for (size_t i = 0; i < d->plan.n_ops; i++) {
-        outcomes[i] = LB_NOT_RUN;
-    }
-    drive_note_serving(d, outcomes);
-}
-
-static enum turn stage_execute(struct drive *d, const struct lb_stage *stage)
+static enum turn stage_execute(struct drive *d)
 {
     d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
@@ -426,12 +416,10 @@ static enum turn stage_execute(struct drive *d, const struct lb_stage *stage)
     struct lb_exec_result result;
     struct err err = ERR_INIT;
     cfg.on_round = drive_note_serving;
-    if (d->tidies) {
-        note_serving_first(d);
-    }
-    drive_note_leaving(d, stage);
+    cfg.may_begin = drive_may_begin;
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
     drive_debts_book(d, result.outcomes);
+    drive_withhold(d);
     if (rc == ERR_OK) {
         return plan_again(d) ? TURN_AGAIN : TURN_DONE;
     }
@@ -459,7 +447,7 @@ static bool spare_what_stands(struct drive *d)
         STR_SET_EACH (key, &op->owners) {
             struct lb_item *item = lb_op_takes_down(op) ? item_of(d, key) : NULL;
             if (item != NULL && lb_item_is_active(item) &&
-                (lb_leads_back(item->in) || lb_spares(item->in))) {
+                (lb_leads_back(item->in) || (lb_spares(item->in) && !drive_proves(d, item)))) {
                 struct err err = ERR_INIT;
                 (void)lb_spare(&err, op->kind, op->name);
                 drive_fail_item(item, &err);
@@ -491,6 +479,7 @@ static enum turn stage_look_closer(struct drive *d)
         return TURN_DONE;
     }
     d->s.fresh = true;
+    drive_publish_again(d);
     return TURN_AGAIN;
 }
 
@@ -543,6 +532,9 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
         return TURN_AGAIN;
     }
     bool changes = lb_plan_changes(&d->plan) > 0;
+    if (changes && drive_publish_first(d, stage)) {
+        return TURN_AGAIN; /* before it looks closer: what stays needs no request */
+    }
     if (changes && !d->s.observed_fresh) {
         return stage_look_closer(d);
     }
@@ -558,7 +550,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     }
     d->view = lb_plan_view(&d->plan);
     d->s.host->report_plan(d->s.host->ctx, d->s.call, d->view);
-    return changes ? stage_execute(d, stage) : TURN_DONE;
+    return changes ? stage_execute(d) : TURN_DONE;
 }
 
 static bool is_needed(const struct drive *d, const struct lb_stage *stage)

@@ -197,7 +197,7 @@ static bool gate_open(struct lb_exec *x, int index)
         x->res->outcomes[index] = LB_SKIPPED;
         return false;
     }
-    return true;
+    return x->cfg->may_begin == NULL || x->cfg->may_begin(x->cfg->arg, op, x->res->outcomes);
 }
 
 /* May it be sent?  HTTP_SEND: yes; HTTP_WAIT: not yet; HTTP_DONE: not at all. */

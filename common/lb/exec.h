@@ -64,6 +64,9 @@ struct lb_exec_config {
      * means that it is not over yet.  May block for a request to another server: what is in flight
      * takes its time meanwhile. */
     void (*on_round)(void *arg, const unsigned *outcomes);
+    /* May be NULL.  Asked for each operation that is ready; as on_round().  False: it waits, and is
+     * asked for again each time that others have ended; in the end it is not run. */
+    bool (*may_begin)(void *arg, const struct lb_op *op, const unsigned *outcomes);
     void *arg;
 };
 /* How it went: index and error of the operation that stopped the plan. */

@@ -82,3 +82,8 @@ bool lb_spares(const struct tt_item *item)
 {
     return has_flag(item, TT_ITEM_SPARE);
 }
+
+bool lb_asks_again(const struct tt_item *item)
+{
+    return has_flag(item, TT_ITEM_ASKS);
+}

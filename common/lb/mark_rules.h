@@ -48,5 +48,8 @@ bool lb_leads_back(const struct tt_item *item);
 /* Asked by planners and the driver: was its replacement refused a while ago, so that nothing that
  * works is taken down for it now?  (TT_ITEM_SPARE) */
 bool lb_spares(const struct tt_item *item);
+/* Asked by the driver: was it refused for a missing right, so that the cloud may say that the right
+ * is there by now?  (TT_ITEM_ASKS) */
+bool lb_asks_again(const struct tt_item *item);
 
 #endif

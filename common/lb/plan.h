@@ -20,6 +20,7 @@
  *   ask        a creation of what it takes away: the cloud is asked before the plan begins
  *   undo       how what the operation took away is put back as it was, should its replacement be
  *              refused
+ *   awaits_status  takes away what the status may name: begins when that names what serves now
  *
  * If a flow seems to need an `if` in the executor, the planner lacks an attribute.  A plan is never
  * stored:  the cloud is the state.  Everything lives in the sync's arena and is const once
@@ -160,6 +161,10 @@ struct lb_op {
     /* takes away what no client uses any more, as a deletion does, although its verb is another:
      * it may be a tail (below) */
     bool tidies;
+    /* Of a tail (below): clients may know by the Service's status what it takes away.  It begins
+     * when the status names where its owners are served now; if that cannot be written, they fail,
+     * and it is not run (driver_serves.c). */
+    bool awaits_status;
     unsigned tolerate; /* LB_TOLERATE_… */
     /* Nothing that serves hangs on it: when it fails, the sync fails, but of the same part (below)
      * only what waits for it is not run. */
@@ -180,6 +185,12 @@ struct lb_op {
      * an answer that forbids it, or none, keeps the plan from being carried out
      * (driver_ask.c). */
     const struct lb_undo *ask;
+    /* of a LB_DELETE; or NULL.  Deletes what is not there: "not found" shows the right to delete
+     * one, and nothing has changed.  Sent only for lb_asks_again(). */
+    const struct lb_undo *proof;
+    /* of a LB_CREATE; or NULL: it needs what the plan finds out before.  Its request, under the
+     * name of what goes for it: "exists" shows the right to make it, and nothing has changed. */
+    const struct lb_undo *asked;
     /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
     const char *part;
     /* carrying it out */

@@ -142,8 +142,19 @@ static bool is_said(const struct cmd_said *said, const char *text)
     return false;
 }
 
-/* Appends the findings of the Service's plan: settings without effect, and that no client is
- * served.  Where no plan can be made, what the provider itself explained is all there is. */
+/* Does the provider's answer say nothing of a refusal? */
+static bool tells_served(const struct cmd_said *said)
+{
+    for (size_t i = 0; i < said->n_rows; i++) {
+        if (said->rows[i].section == TT_EXPLAIN_ANSWER) {
+            return str_eq(said->rows[i].subject, "served");
+        }
+    }
+    return false;
+}
+
+/* Appends the findings of the Service's plan: settings without effect, that no client is served,
+ * and why it is refused, if the provider has answered without asking for that. */
 static void add_findings(struct cmd_session *s, const char *key, struct cmd_said *said)
 {
     struct err err = ERR_INIT;
@@ -156,8 +167,11 @@ static void add_findings(struct cmd_session *s, const char *key, struct cmd_said
     for (size_t i = 0; i < said->n_rows; i++) {
         lb_explain_add(&x, &said->rows[i]);
     }
-    if (cmd_call(s, key, s->plugin->desc.plan, NULL, &err) != ERR_OK) {
-        err_clear(&err); /* a refusal is the answer's; what was found beside it is in the plan */
+    /* The plan has what was found beside a refusal. */
+    if (cmd_call(s, key, s->plugin->desc.plan, NULL, &err) != ERR_OK && tells_served(said) &&
+        err.code != ERR_IMPLEMENTED_ELSEWHERE) {
+        lb_explain_text_row(&x, TT_EXPLAIN_WARNING,
+                            arena_printf(s->a, "cannot be carried out: %s", err.message));
     }
     for (size_t i = before; i < s->n_plans; i++) {
         for (uint32_t k = 0; k < s->plans[i]->n_services; k++) {

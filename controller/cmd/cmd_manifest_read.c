@@ -3,8 +3,10 @@
  * see cmd_manifest.h.
  *
  * Kinds and versions are distinguished as kubectl does it: a Service of another API group is not
- * ours.  An absent apiVersion is taken for v1, which changes no plan. */
+ * ours, and one without apiVersion or kind is refused.  Items of a ServiceList have neither, and
+ * those of a recorded world need none. */
 #include <string.h>
+#include <strings.h>
 
 #include "common/data/yaml.h"
 #include "controller/cmd/cmd_fields.h"
@@ -33,11 +35,18 @@ static const char *text_at(struct json_object *o, const char *name)
     return str_nonnull(json_str(o, name));
 }
 
-/* "v1" and absent: the core API. */
+/* "v1" and absent, which is a fault of its own: the core API. */
 static bool is_core(struct json_object *o)
 {
     const char *version = text_at(o, "apiVersion");
     return *version == '\0' || str_eq(version, "v1");
+}
+
+/* An API group of other programs has a domain for a name: "serving.knative.dev/v1". */
+static bool is_foreign(const char *version)
+{
+    const char *slash = strchr(version, '/');
+    return slash != NULL && memchr(version, '.', (size_t)(slash - version)) != NULL;
 }
 
 /* "demo/web", "web", or "" */
@@ -57,13 +66,47 @@ static void found(struct reading *r, struct json_object *o, bool checked)
     r->found(r->arg, &origin, o, checked);
 }
 
+static const struct cmd_path at_kind = {NULL, "kind", 0};
+static const struct cmd_path at_version = {NULL, "apiVersion", 0};
+
+/* `kind` is that of `o`, or what its place says.  A value that is not a text is one of the
+ * faults of fields. */
+static void check_version(struct reading *r, struct json_object *o, const char *kind)
+{
+    struct json_object *member = json_member(o, "apiVersion");
+    const char *version = text_at(o, "apiVersion");
+    bool is_text = json_object_is_type(member, json_type_string);
+    if (json_object_is_type(o, json_type_object) &&
+        (member == NULL || (is_text && *version == '\0'))) {
+        cmd_faults_add(r->faults, &r->origin, member == NULL ? NULL : &at_version, true,
+                       "apiVersion: Required value; add \"apiVersion: v1\"");
+    } else if (!is_core(o) && !is_foreign(version)) {
+        cmd_faults_add(r->faults, &r->origin, &at_version, true,
+                       "no matches for kind \"%s\" in version \"%s\"; did you mean \"v1\"?", kind,
+                       version);
+    }
+}
+
+static void check_kind(struct reading *r, struct json_object *o, const char *kind)
+{
+    const char *list = arena_printf(r->a, "%sList", r->kind);
+    const char *const names[] = {r->kind, "List", list};
+    size_t n = json_member(o, "items") != NULL ? ARRAY_LEN(names) : 1;
+    const char *meant = is_core(o) ? str_nearest(kind, names, n) : NULL;
+    for (size_t i = 0; meant == NULL && is_core(o) && i < n; i++) {
+        meant = strcasecmp(kind, names[i]) == 0 ? names[i] : NULL;
+    }
+    if (meant != NULL) {
+        cmd_faults_add(r->faults, &r->origin, &at_kind, true,
+                       "no matches for kind \"%s\" in version \"v1\"; did you mean \"%s\"?", kind,
+                       meant);
+    }
+}
+
 /* A document or an item of a list that is not what is looked for. */
 static void other(struct reading *r, struct json_object *o)
 {
-    static const struct cmd_path at_kind = {NULL, "kind", 0};
-    static const struct cmd_path at_version = {NULL, "apiVersion", 0};
     const char *kind = text_at(o, "kind");
-    const char *version = text_at(o, "apiVersion");
     if (!json_object_is_type(o, json_type_object)) {
         bool many = json_object_is_type(o, json_type_array);
         const char *got = many ? "a list (objects of a `kind: List` are its `items`)"
@@ -75,14 +118,10 @@ static void other(struct reading *r, struct json_object *o)
         cmd_faults_add(r->faults, &r->origin, NULL, true, "kind: Required value");
         return;
     }
-    if (str_eq(kind, r->kind) && strchr(version, '/') == NULL) {
-        cmd_faults_add(r->faults, &r->origin, &at_version, true,
-                       "no matches for kind \"%s\" in version \"%s\"; did you mean \"v1\"?", kind,
-                       version);
-    } else if (is_core(o) && str_nearest(kind, &r->kind, 1) != NULL) {
-        cmd_faults_add(r->faults, &r->origin, &at_kind, true,
-                       "no matches for kind \"%s\" in version \"v1\"; did you mean \"%s\"?", kind,
-                       r->kind);
+    if (str_eq(kind, r->kind)) {
+        check_version(r, o, kind);
+    } else {
+        check_kind(r, o, kind);
     }
     r->left_out(r->arg, kind, o);
 }
@@ -103,9 +142,15 @@ static void read_item(struct reading *r, struct json_object *item, const struct 
 {
     const char *kind = text_at(item, "kind");
     const char *meant = *kind == '\0' ? l->kind : kind;
+    bool names_itself = l->checked && *l->kind == '\0';
     if (json_member(item, "items") != NULL && str_has_suffix(kind, "List") &&
         l->depth < LIST_DEPTH_MAX) {
         read_list(r, item, l);
+    } else if (names_itself && *kind == '\0') {
+        other(r, item);
+    } else if (names_itself && str_eq(kind, r->kind) && is_core(item)) {
+        check_version(r, item, kind);
+        found(r, item, true);
     } else if (*meant == '\0' || (str_eq(meant, r->kind) && is_core(item))) {
         found(r, item, l->checked);
     } else if (*kind == '\0') {
@@ -153,6 +198,11 @@ static void read_list(struct reading *r, struct json_object *o, const struct lis
         l.kind = is_core(o) ? arena_strndup(r->a, kind, strlen(kind) - strlen("List")) : kind;
     }
     bool may_hold = *l.kind == '\0' || str_eq(l.kind, r->kind);
+    if (*kind == '\0') {
+        cmd_faults_add(r->faults, &r->origin, NULL, true, "kind: Required value");
+    } else if (may_hold || str_eq(kind, "List")) {
+        check_version(r, o, kind);
+    }
     if (may_hold && *kind != '\0') {
         cmd_fields_check(r->faults, &r->origin, &cmd_type_list, o);
     }
@@ -169,6 +219,7 @@ static void read_document(struct reading *r, struct json_object *doc)
     struct json_object *world = json_member(json_member(doc, "kubernetes"), r->plural);
     const char *kind = text_at(doc, "kind");
     if (str_eq(kind, r->kind) && is_core(doc)) {
+        check_version(r, doc, kind);
         found(r, doc, true);
     } else if (json_member(doc, "items") != NULL &&
                (*kind == '\0' || str_has_suffix(kind, "List"))) {

@@ -84,12 +84,17 @@ struct tt_result {
     size_t n_findings;
     bool has_plan;             /* a plan spoke of it: findings and serves_nobody are known */
     const char *serves_nobody; /* of its last plan; NULL: it serves clients, or unknown */
-    bool held;                 /* the finalizers were put there in this call */
+    /* of a failed ensure: why what stands now serves no client; "": it does; NULL: unknown */
+    const char *stands_nobody;
+    bool held;                                   /* the finalizers were put there in this call, */
+    const char *held_names[HOST_FINALIZERS_MAX]; /* these among them: the view may lack them */
+    uint32_t n_held_names;
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
     const char *mark_body;
     bool mark_alone;  /* it goes also when all finalizers are there */
-    bool marked;      /* it was sent in this call */
+    bool marked;      /* it was sent in this call, */
+    bool mark_owed;   /* or it was refused, and the finalizers alone were taken */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
     bool may_lack;    /* something that works was taken down, as far as the answers tell */
     bool took_down;   /* something that worked was, or was changed (TT_OP_PUT_BACK) */
@@ -99,6 +104,9 @@ struct tt_result {
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
+    /* why the status does not name what serves (result_publish()); NULL: it does, or was not to */
+    const char *publish_failure;
+    int32_t publish_code; /* of it */
 };
 
 struct host_hooks {
@@ -109,9 +117,10 @@ struct host_hooks {
      * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
      * `call_arg` as above. */
     const char *(*former_body)(void *call_arg, const struct tt_result *result);
-    /* result_serves(): the addresses that the result has, and its annotations, are due now;
-     * in the call's thread, with its `call_arg`. */
-    void (*on_serves)(void *call_arg, struct tt_result *result);
+    /* result_serves() and result_publish(): the addresses that the result has, and its annotations,
+     * are due now; in the call's thread, with its `call_arg`.  Not TT_OK: the status does not name
+     * them, and result->publish_failure says why. */
+    int32_t (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */

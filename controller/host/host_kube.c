@@ -445,8 +445,22 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
         err_clear(err);
         what.mark = NULL;
         rc = send_hold(&patch, item->result, &what, a, err);
+        item->result->mark_owed = rc == ERR_OK;
     }
     return rc;
+}
+
+/* The finalizers that were put there may go again in the same call. */
+static void note_held(const struct tt_call *call, struct tt_result *r, const char *const *names,
+                      uint32_t n)
+{
+    struct host_call *c = host_call_of(call);
+    mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < n; i++) {
+        r->held_names[i] = arena_strdup(c->arena, names[i]);
+    }
+    r->n_held_names = n;
+    mutex_unlock(&c->lock);
 }
 
 static int32_t host_hold_finalizers(struct tt_host_ctx *h, const struct tt_call *call,
@@ -466,7 +480,11 @@ static int32_t host_hold_finalizers(struct tt_host_ctx *h, const struct tt_call 
             return TT_BUG;
         }
     }
+    bool was_held = item->result->held;
     int32_t rc = hold(h, call, item, names, n, a, &err);
+    if (rc == TT_OK && item->result->held && !was_held) {
+        note_held(call, item->result, names, n);
+    }
     if (rc != TT_OK) {
         log_info(2, "Finalizers not added", LOG_S("service", item->result->key),
                  LOG_S("reason", err.message));

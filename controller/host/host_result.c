@@ -342,18 +342,42 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     mutex_unlock(&r->call->lock);
 }
 
-static void result_serves(struct tt_result *r)
+static void result_nobody(struct tt_result *r, const char *why)
 {
-    if (!host_has_result(r, "result_serves")) {
+    if (!host_has_result(r, "result_nobody")) {
         return;
     }
+    mutex_lock(&r->call->lock);
+    r->stands_nobody = host_take_text(r, str_nonnull(why), TT_TEXT_MAX, "a reason");
+    mutex_unlock(&r->call->lock);
+}
+
+/* A result that names no addresses has none to write. */
+static int32_t write_addresses(struct tt_result *r, bool of_update)
+{
     const struct host_hooks *hooks = &r->call->host->args.hooks;
     mutex_lock(&r->call->lock);
-    bool fits = !r->broken && !r->done && r->has_ingress && r->verb == TT_VERB_ENSURE;
+    bool broken = r->broken;
+    bool verb = r->verb == TT_VERB_ENSURE || (of_update && r->verb == TT_VERB_UPDATE);
+    bool fits = !broken && !r->done && r->has_ingress && verb;
     mutex_unlock(&r->call->lock);
-    if (fits && hooks->on_serves != NULL) {
-        hooks->on_serves(r->call->call_arg, r);
+    if (!fits || hooks->on_serves == NULL) {
+        return broken ? TT_BUG : TT_OK;
     }
+    return hooks->on_serves(r->call->call_arg, r);
+}
+
+static void result_serves(struct tt_result *r)
+{
+    if (host_has_result(r, "result_serves")) {
+        (void)write_addresses(r, false); /* the end of the call writes them again */
+        r->publish_failure = NULL;
+    }
+}
+
+static int32_t result_publish(struct tt_result *r)
+{
+    return host_has_result(r, "result_publish") ? write_addresses(r, true) : TT_BUG;
 }
 
 static void result_done(struct tt_result *r)
@@ -384,6 +408,8 @@ void host_table_results(struct tt_host *t)
     t->result_own = result_own;
     t->result_again = result_again;
     t->result_serves = result_serves;
+    t->result_nobody = result_nobody;
+    t->result_publish = result_publish;
 }
 
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret)

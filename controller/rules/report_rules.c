@@ -78,8 +78,24 @@ static const char *status_of(const struct report_outcome *o)
     return o->has_address && is_passing(o->code) ? "Unknown" : "False";
 }
 
+/* Of a load balancer that another controller's is to follow. */
+static struct tt_condition stays_condition(const struct report_outcome *o)
+{
+    return (struct tt_condition){
+        .type = REPORT_CONDITION,
+        .status = "Unknown",
+        .reason = "NotHandedOver",
+        .message = "The Service asks for another controller's load balancer; the one that is there "
+                   "stays for now, and its nodes follow",
+        .observed_generation = o->generation,
+    };
+}
+
 struct tt_condition report_condition(struct arena *a, const struct report_outcome *o)
 {
+    if (o->code == TT_OK && o->stays) {
+        return stays_condition(o);
+    }
     const char *message =
         o->code == TT_OK ? "The load balancer is as the Service asks" : str_nonnull(o->message);
 

@@ -31,7 +31,9 @@ struct report_outcome {
     int32_t code;        /* TT_OK, TT_… */
     const char *message; /* what the Warning event says; "" with TT_OK */
     bool has_address;    /* its load balancer stands, whatever its status says */
-    int64_t generation;  /* of the Service that was synced; 0: unknown */
+    /* the Service asks for another controller's, and ours stays for now (TT_OWN_STAYS) */
+    bool stays;
+    int64_t generation; /* of the Service that was synced; 0: unknown */
 };
 
 /* "QuotaExceeded": the reason for a result code, an enumeration that alerts can rely on. */

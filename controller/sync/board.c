@@ -242,6 +242,7 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
     int64_t now_us = clock_wall_us(b->clock);
     bool ok = how->state == BOARD_READY || how->state == BOARD_ELSEWHERE;
     char *message = how->message == NULL ? NULL : short_copy(how->message, BOARD_MESSAGE_MAX);
+    char *nobody = str_is_empty(how->nobody) ? NULL : short_copy(how->nobody, BOARD_MESSAGE_MAX);
 
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, key);
@@ -251,6 +252,7 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
         e->state = e->before;
         mutex_unlock(&b->lock);
         free(message);
+        free(nobody);
         return;
     }
     e->state = (uint8_t)how->state;
@@ -260,6 +262,9 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
     t->code = how->code;
     t->next_us = how->delay_ms < 0 ? 0 : now_us + how->delay_ms * 1000;
     set_text(&t->message, message);
+    if (how->nobody != NULL) {
+        set_text(&t->serves_nobody, nobody);
+    }
     if (ok) {
         t->failing_us = 0;
         t->failures = 0;

@@ -90,6 +90,7 @@ struct board_end {
     unsigned calls;
     int32_t code;
     const char *message; /* NULL with TT_OK */
+    const char *nobody;  /* why what stands serves no client; "": it does; NULL: as planned */
     int64_t delay_ms;
     bool part; /* with READY: only its backends were dealt with; what failed before still does */
 };

@@ -49,7 +49,7 @@ static void known_set(struct known *e, const struct known *members)
     memcpy(e, members, offsetof(struct known, key));
 }
 
-static struct rare *rare_of(struct known *e)
+struct rare *service_cache_rare_of(struct known *e)
 {
     if (e->rare == NULL) {
         e->rare = xcalloc(1, sizeof(*e->rare));
@@ -57,14 +57,13 @@ static struct rare *rare_of(struct known *e)
     return e->rare;
 }
 
-/* Frees it if nothing is in it. */
-static void tidy_rare(struct known *e)
+void service_cache_tidy_rare(struct known *e)
 {
     const struct rare *r = e->rare;
 
     if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
         r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0 &&
-        r->refusal == NULL && r->futile.words == 0 && r->own_nodes == 0) {
+        r->refusal == NULL && r->futile.words == 0 && r->own_nodes == 0 && r->lost == 0) {
         rare_free(STEAL(e->rare));
     }
 }
@@ -130,6 +129,7 @@ static struct service_known copy_of(const struct known *e)
         .refused = e->refused,
         .replacing = e->replacing,
         .whole = e->whole,
+        .gone = e->gone,
         .behind = e->behind,
         .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
         .wait_told = e->wait_told,
@@ -178,6 +178,15 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
     return ret;
 }
 
+void service_known_forget(struct service_known *k)
+{
+    struct kube_object *accepted = k->accepted;
+
+    *k = (struct service_known){
+        .cached = k->cached, .state = k->state, .ours = k->ours, .foreign = k->foreign};
+    kube_object_unref(accepted);
+}
+
 bool service_cache_has(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
@@ -200,6 +209,7 @@ static struct kube_held forget_object(struct known *e)
         r->n_findings = 0;
         r->nobody = 0;
         r->own_nodes = 0;
+        r->lost = 0;
         r->futile = (struct service_futile){0};
         free(STEAL(r->refusal));
     }
@@ -224,7 +234,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     if (e->rare != NULL && !(same && state->unreadable != NULL)) {
         e->rare->unreadable = 0;
     }
-    tidy_rare(e);
+    service_cache_tidy_rare(e);
     e->state = kube_held_of(state);
     mutex_unlock(&c->lock);
     kube_held_unref(old);
@@ -251,13 +261,23 @@ void service_cache_set_whole(struct service_cache *c, const char *key, bool whol
     mutex_unlock(&c->lock);
 }
 
+void service_cache_note_gone(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        e->gone = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
 static void set_refusal(struct known *e, const char *text)
 {
     if (text != NULL || (e->rare != NULL && e->rare->refusal != NULL)) {
-        struct rare *r = rare_of(e);
+        struct rare *r = service_cache_rare_of(e);
         free(r->refusal);
         r->refusal = text == NULL ? NULL : xstrdup(text);
-        tidy_rare(e);
+        service_cache_tidy_rare(e);
     }
 }
 
@@ -283,9 +303,36 @@ const char *service_cache_refusal(struct service_cache *c, struct arena *a, cons
 static void set_futile(struct known *e, const struct service_futile *f)
 {
     if (f->words != 0 || (e->rare != NULL && e->rare->futile.words != 0)) {
-        rare_of(e)->futile = *f;
-        tidy_rare(e);
+        service_cache_rare_of(e)->futile = *f;
+        service_cache_tidy_rare(e);
     }
+}
+
+static void set_lost(struct known *e, uint32_t finalizers)
+{
+    if (finalizers != 0 || (e->rare != NULL && e->rare->lost != 0)) {
+        service_cache_rare_of(e)->lost = finalizers;
+        service_cache_tidy_rare(e);
+    }
+}
+
+void service_cache_note_lost(struct service_cache *c, const char *key, uint32_t finalizers)
+{
+    mutex_lock(&c->lock);
+    struct known *e = index_get(&c->entries, key);
+    if (e != NULL) {
+        set_lost(e, finalizers | (e->rare == NULL ? 0 : e->rare->lost));
+    }
+    mutex_unlock(&c->lock);
+}
+
+uint32_t service_cache_lost(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    uint32_t lost = e == NULL || e->rare == NULL ? 0 : e->rare->lost;
+    mutex_unlock(&c->lock);
+    return lost;
 }
 
 void service_cache_set_futile(struct service_cache *c, const char *key,
@@ -332,9 +379,11 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->refused = end->refused || (!good && !e->half);
         e->replacing = !good && e->replacing;
         e->whole = !good && e->whole;
+        e->gone = !good && e->gone;
         if (good) {
             set_refusal(e, NULL);
             set_futile(e, &(struct service_futile){0});
+            set_lost(e, 0);
         }
     }
     if (e != NULL && good && !kube_held_is_none(e->state)) {
@@ -352,7 +401,7 @@ int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_
     mutex_lock(&c->lock);
     struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
-        struct rare *r = rare_of(e);
+        struct rare *r = service_cache_rare_of(e);
         r->waits_ms = r->waits_ms == 0 ? now_ms : r->waits_ms;
         since_ms = r->waits_ms;
     }
@@ -368,7 +417,7 @@ void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
         e->wait_told = told;
         if (e->rare != NULL && !told) {
             e->rare->waits_ms = 0;
-            tidy_rare(e);
+            service_cache_tidy_rare(e);
         }
     }
     mutex_unlock(&c->lock);
@@ -392,7 +441,7 @@ void service_cache_set_findings(struct service_cache *c, const char *key,
     mutex_lock(&c->lock);
     struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
-        struct rare *r = rare_of(e);
+        struct rare *r = service_cache_rare_of(e);
         for (size_t i = 0; i < r->n_findings; i++) {
             ret_was->items[i] = r->findings[i];
         }
@@ -402,9 +451,9 @@ void service_cache_set_findings(struct service_cache *c, const char *key,
         if (!part) {
             keep_findings(r, now);
         }
-        r->nobody = now->nobody;
+        r->nobody = now->nobody_unknown ? r->nobody : now->nobody;
         e->has_findings = true;
-        tidy_rare(e);
+        service_cache_tidy_rare(e);
     }
     mutex_unlock(&c->lock);
 }
@@ -429,7 +478,7 @@ bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint
     struct known *e = index_get(&c->entries, key);
     bool news = e != NULL && (e->rare == NULL ? 0 : e->rare->unreadable) != digest;
     if (e != NULL) {
-        rare_of(e)->unreadable = digest;
+        service_cache_rare_of(e)->unreadable = digest;
     }
     mutex_unlock(&c->lock);
     return news;
@@ -456,8 +505,8 @@ bool service_cache_set_nodes(struct service_cache *c, const char *key,
         e->nodes = *nodes;
         e->has_nodes = true;
         if (own_nodes != 0 || e->rare != NULL) {
-            rare_of(e)->own_nodes = own_nodes;
-            tidy_rare(e);
+            service_cache_rare_of(e)->own_nodes = own_nodes;
+            service_cache_tidy_rare(e);
         }
         is_latest = !c->has_passed || has_nodes(e, &c->passed);
     }
@@ -525,7 +574,7 @@ void service_cache_mark_foreign(struct service_cache *c, const char *key, const 
 {
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
-    struct rare *r = rare_of(e);
+    struct rare *r = service_cache_rare_of(e);
     free(r->foreign_uid);
     r->foreign_uid = xstrdup(uid);
     e->foreign = true;
@@ -536,9 +585,10 @@ void service_cache_note_let_go(struct service_cache *c, const char *key, const c
 {
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
-    struct rare *r = rare_of(e);
+    struct rare *r = service_cache_rare_of(e);
     free(r->let_go_uid);
     r->let_go_uid = xstrdup(uid);
+    r->lost = 0;
     mutex_unlock(&c->lock);
 }
 
@@ -563,56 +613,9 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key)
         (e->rare == NULL || e->rare->foreign_uid == NULL)) {
         known_free(index_take(&c->entries, key));
     } else if (e != NULL) {
-        tidy_rare(e);
+        service_cache_tidy_rare(e);
     }
     mutex_unlock(&c->lock);
-}
-
-void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
-                               enum mark mark)
-{
-    mutex_lock(&c->lock);
-    struct known *e = index_get(&c->entries, key);
-    if (e != NULL && (uid != NULL || e->rare != NULL)) {
-        struct rare *r = rare_of(e);
-        free(r->marked_uid);
-        r->marked_uid = uid == NULL ? NULL : xstrdup(uid);
-        r->mark = mark;
-        r->owed = false;
-        tidy_rare(e);
-    }
-    mutex_unlock(&c->lock);
-}
-
-enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid)
-{
-    mutex_lock(&c->lock);
-    const struct known *e = index_get(&c->entries, key);
-    const struct rare *r = e == NULL ? NULL : e->rare;
-    bool marked = r != NULL && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
-    enum mark mark = marked ? r->mark : MARK_NONE;
-    mutex_unlock(&c->lock);
-    return mark;
-}
-
-void service_cache_owe_mark(struct service_cache *c, const char *key)
-{
-    mutex_lock(&c->lock);
-    const struct known *e = index_get(&c->entries, key);
-    if (e != NULL && e->rare != NULL && e->rare->marked_uid != NULL) {
-        e->rare->owed = true;
-    }
-    mutex_unlock(&c->lock);
-}
-
-bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid)
-{
-    mutex_lock(&c->lock);
-    const struct known *e = index_get(&c->entries, key);
-    const struct rare *r = e == NULL ? NULL : e->rare;
-    bool owes = r != NULL && r->owed && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
-    mutex_unlock(&c->lock);
-    return owes;
 }
 
 void service_cache_drop(struct service_cache *c, const char *key)
@@ -631,6 +634,7 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
         kube_held_unref(e->state);
         kube_held_unref(e->accepted);
         free(STEAL(r->marked_uid));
+        r->lost = 0;
         r->waits_ms = 0;
         r->own_nodes = 0;
         known_set(e, &(struct known){.foreign = r->foreign_uid != NULL,

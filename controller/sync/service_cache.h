@@ -41,6 +41,9 @@ struct service_known {
     bool replacing;
     /* nothing of that lacks: it was led back to it, or nothing was taken down */
     bool whole;
+    /* its load balancer was deleted, whatever became of the request that says so on it, and none
+     * was ensured since */
+    bool gone;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* an event has said that this takes long */
@@ -62,6 +65,8 @@ void service_cache_free(struct service_cache *c); /* NULL is fine */
 /* Gives back the references of a copy; the rest stays. */
 void service_known_done(struct service_known *k);
 struct service_known service_cache_get(struct service_cache *c, const char *key);
+/* Another object has the name: of the copy stays what it was, and whether it was ours. */
+void service_known_forget(struct service_known *k);
 bool service_cache_has(struct service_cache *c, const char *key); /* as `cached` of a copy says */
 /* The object that is about to be synced (a reference is taken); `ours` is only ever set, not taken
  * back, as long as the UID stays. */
@@ -99,6 +104,8 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
 void service_cache_note_replacing(struct service_cache *c, const char *key);
 /* Whether all of what its former wishes ask for stands, as far as this process knows. */
 void service_cache_set_whole(struct service_cache *c, const char *key, bool whole);
+/* Its load balancer was deleted. */
+void service_cache_note_gone(struct service_cache *c, const char *key);
 /* A replacement of it was refused: the text that says so (former_rules.h), kept until an ensure
  * ends well.  An entry that is not there keeps nothing. */
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text);
@@ -132,7 +139,8 @@ struct service_findings {
     uint64_t items[SERVICE_FINDINGS_MAX];
     size_t n;
     uint64_t nobody;
-    bool known; /* a sync of this process has noted them */
+    bool nobody_unknown; /* what was known of it stays */
+    bool known;          /* a sync of this process has noted them */
 };
 void service_cache_set_findings(struct service_cache *c, const char *key,
                                 const struct service_findings *now, bool part,
@@ -143,6 +151,11 @@ bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint
 /* `uid` carried another controller's class when it lost its type: the finalizer
  * is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
+/* Another program took these finalizers off it (bits of scope_lost_finalizers()): an ensure that
+ * ends well holds them again, and one that fails puts them there, too.  An entry that is not there
+ * keeps nothing. */
+void service_cache_note_lost(struct service_cache *c, const char *key, uint32_t finalizers);
+uint32_t service_cache_lost(struct service_cache *c, const char *key); /* 0: none */
 /* Finalizers were taken off the object `uid`.  Until they are put there again, or it is seen
  * without, a view of it that shows them may be older than that.  Outlives service_cache_set(), not
  * service_cache_drop(). */
@@ -154,8 +167,8 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key);
 void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
                                enum mark mark);
 enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid);
-/* The mark that names the addresses was refused, after the server had taken one without: it is
- * written by itself next time, until the Service shows it (service_cache_note_marked()). */
+/* The mark was refused, and what came with it was taken: it is written by itself next time, until
+ * the Service shows it (service_cache_note_marked()). */
 void service_cache_owe_mark(struct service_cache *c, const char *key);
 bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);

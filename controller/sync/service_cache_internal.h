@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_cache_internal.h: the members of a service_cache.
- * Private to service_cache.c and its tests. */
+ * Private to service_cache.c, service_cache_marks.c and their tests. */
 #ifndef TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 #define TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 
@@ -16,6 +16,7 @@ struct rare {
     char *marked_uid;
     enum mark mark;      /* that was written to it */
     bool owed;           /* … and the one that names the addresses was refused */
+    uint32_t lost;       /* finalizers: bits of scope_lost_finalizers() */
     uint64_t unreadable; /* as last told, 0: it could be read */
     int64_t waits_ms;
     uint64_t *findings; /* n_findings of them; NULL: none */
@@ -43,6 +44,7 @@ struct known {
     bool refused : 1;
     bool replacing : 1;
     bool whole : 1;
+    bool gone : 1;
     bool behind : 1;
     bool wait_told : 1;
     bool has_nodes : 1;
@@ -59,5 +61,10 @@ struct service_cache {
     bool has_passed _guarded_by_(lock);
     struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
 };
+
+/* The rare members of an entry, made when there are none. */
+struct rare *service_cache_rare_of(struct known *e);
+/* Frees them if nothing is in them. */
+void service_cache_tidy_rare(struct known *e);
 
 #endif

@@ -182,13 +182,18 @@ static void load(struct sync_batch *b, struct sync_item *item)
 
 /* ---- before the call ------------------------------------------------------------------------- */
 
-/* The name now stands for another object: what belonged to the old one goes first (§1.8). */
+/* The name now stands for another object: what belonged to the old one goes first (§1.8), and what
+ * was known of it says nothing about the new one. */
 static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
 {
     struct kube_object *old = item->known.state;
 
-    if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) || !item->known.ours ||
+    if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) ||
         item->obj->uid[0] == '\0') { /* who can tell? */
+        return;
+    }
+    if (!item->known.ours) {
+        service_known_forget(&item->known);
         return;
     }
     if (orphan_guard_keeps(b->s->orphan_guard, old->uid, NULL, NULL)) {
@@ -212,6 +217,7 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
     item->requests += for_old.requests;
     item->err = for_old.err;
     item->told = for_old.err.code != ERR_OK;
+    service_known_forget(&item->known);
 }
 
 static void before_ensure(struct sync_batch *b, struct sync_item *item)

@@ -108,7 +108,7 @@ void syncer_on_work(void *call_arg, struct tt_result *result);
 /* For host_hooks.former_body. */
 const char *syncer_former_body(void *call_arg, const struct tt_result *result);
 /* For host_hooks.on_serves: writes the addresses while the provider still tidies up. */
-void syncer_on_serves(void *call_arg, struct tt_result *result);
+int32_t syncer_on_serves(void *call_arg, struct tt_result *result);
 /* For host_hooks.on_planned: what a look found. */
 void syncer_on_planned(void *call_arg, const struct tt_plan *plan);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */

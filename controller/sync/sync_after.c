@@ -36,12 +36,35 @@ static void after_failed_ensure(struct sync_item *item)
     if (item->result != NULL && item->result->hold_failure != NULL) {
         const char *what =
             sync_owns(item, TT_OWN_FINALIZERS) ? "finalizers" : "load balancer cleanup finalizer";
+        item->vanishes = sync_says_gone(item->err.code, item->result->hold_failure);
         (void)err_set(&item->err, item->err.code, "failed to add %s: %s", what,
                       item->result->hold_failure);
         return;
     }
+    if (sync_is_unpublished(item)) {
+        item->unwritten = true;
+        service_cache_set_whole(item->s->cache, item->key, true);
+        (void)err_set(&item->err, item->err.code,
+                      "%s; what it names stays until it names the new address",
+                      item->result->publish_failure);
+        return;
+    }
     if (!sync_waits(item)) {
-        err_prefix(&item->err, "failed to ensure load balancer");
+        bool goes = sync_owns(item, TT_OWN_GOES);
+        err_prefix(&item->err, "failed to %s load balancer", goes ? "delete" : "ensure");
+    }
+}
+
+static void tell_done(const struct sync_item *item)
+{
+    if (sync_owns(item, TT_OWN_GOES)) {
+        sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
+    } else if (item->todo == SYNC_ENSURE && !sync_owns(item, TT_OWN_STAYS)) {
+        sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
+    } else if (item->n_eligible == 0) {
+        sync_event_no_nodes(item);
+    } else {
+        sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
     }
 }
 
@@ -61,7 +84,7 @@ static void after_ensure(struct sync_item *item)
         return;
     }
     if (did_something(item)) {
-        sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
+        tell_done(item);
     }
     (void)sync_write_ensured(item, &item->err);
 }
@@ -87,17 +110,13 @@ static bool is_absent(struct sync_item *item)
     return !exists;
 }
 
-static void after_good_update(struct sync_batch *b, struct sync_item *item)
+static void after_good_update(struct sync_item *item)
 {
     (void)sync_write_extras(item, false, &item->err);
     if (sync_reports_plans(item->s) && !did_something(item)) {
         return;
     }
-    if (b->n_eligible == 0) {
-        sync_event_no_nodes(item);
-    } else {
-        sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
-    }
+    tell_done(item);
 }
 
 static void after_update(struct sync_batch *b, struct sync_item *item)
@@ -107,7 +126,7 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
         return;
     }
     if (item->err.code == ERR_OK) {
-        after_good_update(b, item);
+        after_good_update(item);
         return;
     }
     if (is_absent(item)) {
@@ -189,6 +208,7 @@ static void after_delete(struct sync_item *item)
         err_prefix(&item->err, "failed to delete load balancer");
         return;
     }
+    service_cache_note_gone(item->s->cache, item->key);
     bool own =
         sync_owns(item, TT_OWN_FINALIZERS); /* gce-l4.md §6.1: status first, finalizers last */
     int rc = own ? sync_write_deleted(item, &item->err) : after_generic_delete(item);
@@ -312,6 +332,11 @@ static void log_failed(const struct sync_item *item, const struct sync_outcome *
     }
     if (o->retry == RETRY_AFTER) {
         log_not_ready(item, resource, delay_ms);
+        return;
+    }
+    if (!o->tell) {
+        log_info(1, "The Service is gone before anything was made for it",
+                 LOG_S("service", item->key), LOG_S("message", item->err.message));
         return;
     }
     log_error(item->err.message,
@@ -462,7 +487,7 @@ static void report_failure(struct sync_item *item, int64_t delay_ms)
 {
     bool settled = item->todo == SYNC_UPDATE || item->todo == SYNC_NOTHING;
     bool report = item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten &&
-                  !settled && (item->s->conditions || item->s->annotations);
+                  !item->vanishes && !settled;
 
     if (report || item->extras_due) {
         sync_write_failed(item, report, delay_ms);
@@ -501,6 +526,8 @@ static struct sync_outcome outcome_of(const struct sync_item *item)
             RETRY_SLOW; /* the same answer comes again: only another Service or plugin helps */
     }
     judge_wait(item, &o);
+    /* The watch is about to say so.  If it does not, the next try fails likewise. */
+    o.tell = o.tell && !(item->vanishes && queue_failures(item->s->queue, item->key) == 0);
     return o;
 }
 

@@ -76,6 +76,7 @@ void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
                   .calls = item->requests,
                   .code = item->err.code,
                   .message = ok ? NULL : item->err.message,
+                  .nobody = ok ? NULL : sync_stands_nobody(item),
                   .delay_ms = delay_ms,
                   .part = item->todo == SYNC_UPDATE,
               });

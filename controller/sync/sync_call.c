@@ -43,17 +43,18 @@ const char *syncer_former_body(void *call_arg, const struct tt_result *result)
     return NULL;
 }
 
-void syncer_on_serves(void *call_arg, struct tt_result *result)
+int32_t syncer_on_serves(void *call_arg, struct tt_result *result)
 {
     const struct members *m = call_arg;
 
     for (uint32_t i = 0; m != NULL && i < m->n; i++) {
         struct sync_item *item = m->items[i];
-        if (item->result == result && item->todo == SYNC_ENSURE && !item->leads_back) {
-            item->serves = true;
-            sync_write_serving(item);
+        if (item->result == result) {
+            item->serves = item->serves || (item->todo == SYNC_ENSURE && !item->leads_back);
+            return sync_write_serving(item);
         }
     }
+    return TT_OK;
 }
 
 static uint32_t verb_of(enum sync_do todo)
@@ -82,7 +83,8 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
     }
     if (verb == TT_VERB_ENSURE) {
         in.flags = sync_mark_flags(item, svc) | (item->leads_back ? TT_ITEM_FORMER : 0) |
-                   (sync_spares(item) ? TT_ITEM_SPARE : 0);
+                   (sync_spares(item) ? TT_ITEM_SPARE : 0) |
+                   (sync_asks_again(item) ? TT_ITEM_ASKS : 0);
     } else if (verb == TT_VERB_UPDATE && sync_is_unproven(item, svc)) {
         in.flags = TT_ITEM_UNPROVEN;
     }
@@ -203,8 +205,8 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
         items[i]->requests += host_call_requests(c);
         items[i]->answered_ms = clock_now_ms(s->clock);
-        if (items[i]->result->marked) {
-            sync_mark_note(items[i]);
+        if (items[i]->result->marked || items[i]->result->mark_owed) {
+            sync_mark_note(items[i], items[i]->result->mark_owed);
         }
         sync_former_note(items[i]);
     }

@@ -74,8 +74,15 @@ void sync_event_begin(struct sync_item *item)
     if (sync_goes_on(item)) {
         return;
     }
+    if (sync_owns(item, TT_OWN_GOES)) {
+        sync_event_normal(item, "DeletingLoadBalancer", "Deleting load balancer");
+        return;
+    }
     switch (item->todo) {
     case SYNC_ENSURE:
+        if (sync_owns(item, TT_OWN_STAYS)) {
+            break;
+        }
         sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
         if (item->n_eligible == 0) {
             sync_event_no_nodes(item);

@@ -20,6 +20,23 @@ static uint64_t digest(const char *text)
     return hash_bytes(1, text, strlen(text)) | 1;
 }
 
+static const char *text_of(const struct tt_result *r)
+{
+    return r == NULL ? NULL : str_nonnull(r->serves_nobody);
+}
+
+/* A plan says what will be.  When it has failed, what stands is what the provider has found since;
+ * leading back to the former settings comes last. */
+const char *sync_stands_nobody(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+
+    if (item->err.code == ERR_OK) {
+        return r != NULL && r->has_plan ? text_of(r) : NULL;
+    }
+    return item->stands_nobody != NULL || r == NULL ? item->stands_nobody : r->stands_nobody;
+}
+
 static struct service_findings findings_of(const struct tt_result *r)
 {
     struct service_findings now = {.known = true};
@@ -27,7 +44,6 @@ static struct service_findings findings_of(const struct tt_result *r)
     for (size_t i = 0; i < r->n_findings && now.n < SERVICE_FINDINGS_MAX; i++) {
         now.items[now.n++] = digest(r->findings[i].message);
     }
-    now.nobody = r->serves_nobody == NULL ? 0 : digest(r->serves_nobody);
     return now;
 }
 
@@ -69,22 +85,24 @@ static bool is_news(const struct sync_item *item, const struct service_findings 
     if (nobody == 0 || was->nobody == nobody || (!was->known && !is_ours(item))) {
         return false;
     }
-    return was->known || c == NULL || !str_eq(c->message, item->result->serves_nobody);
+    return was->known || c == NULL || !str_eq(c->message, sync_stands_nobody(item));
 }
 
 void sync_findings_tell(const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
     struct service_findings was;
-    bool good = item->err.code == ERR_OK;
     bool backends = item->todo == SYNC_ENSURE || item->todo == SYNC_UPDATE;
+    const char *nobody = sync_stands_nobody(item);
 
-    if (r == NULL || r->broken || !r->has_plan || !backends || item->svc == NULL) {
+    if (r == NULL || r->broken || (!r->has_plan && nobody == NULL) || !backends ||
+        item->svc == NULL) {
         return;
     }
     struct service_findings now = findings_of(r);
-    now.nobody = good ? now.nobody : 0; /* what was carried out is not known */
-    bool part = item->todo == SYNC_UPDATE;
+    now.nobody_unknown = nobody == NULL;
+    now.nobody = str_is_empty(nobody) ? 0 : digest(nobody);
+    bool part = item->todo == SYNC_UPDATE || !r->has_plan;
     service_cache_set_findings(item->s->cache, item->key, &now, part, &was);
     bool edited = !part && (item->reasons & TT_REASON_SPEC) != 0;
     for (size_t i = 0; edited && i < now.n; i++) {
@@ -92,23 +110,23 @@ void sync_findings_tell(const struct sync_item *item)
             sync_event_finding(item, r->findings[i].reason, r->findings[i].message);
         }
     }
-    if (good && !item->s->strict_events && is_news(item, &was, now.nobody)) {
-        sync_event_finding(item, NOBODY, r->serves_nobody);
+    if (!item->s->strict_events && is_news(item, &was, now.nobody)) {
+        sync_event_finding(item, NOBODY, nobody);
     }
 }
 
 const char *sync_nobody_body(const struct sync_item *item)
 {
-    const struct tt_result *r = item->result;
+    const char *nobody = sync_stands_nobody(item);
 
-    if (r == NULL || !r->has_plan || item->s->strict_events || item->err.code != ERR_OK) {
+    if (nobody == NULL || item->s->strict_events) {
         return NULL;
     }
     struct tt_condition c = {.type = NOBODY};
-    if (r->serves_nobody != NULL) {
+    if (*nobody != '\0') {
         c.status = "True";
         c.reason = "ServesNobody";
-        c.message = report_cut(item->a, r->serves_nobody, REPORT_TEXT_MAX);
+        c.message = report_cut(item->a, nobody, REPORT_TEXT_MAX);
     }
     /* A condition that is not true any more goes from all. */
     return c.status != NULL && !is_ours(item) ? NULL : sync_condition_body(item, &c);

@@ -133,7 +133,7 @@ static bool is_due(const struct sync_item *item)
     bool failed = item->err.code != ERR_OK && item->err.code != ERR_CANCELLED &&
                   item->err.code != ERR_IN_PROGRESS &&
                   item->err.code != ERR_IMPLEMENTED_ELSEWHERE && !item->quarantined &&
-                  !sync_is_replaced(item);
+                  !sync_is_replaced(item) && !sync_is_unpublished(item);
 
     return failed && item->todo == SYNC_ENSURE && item->obj != NULL && item->svc->deleted_us == 0;
 }
@@ -202,6 +202,7 @@ static void settle(struct sync_item *item, const struct sync_item *back)
     struct err was = item->err;
 
     note_futile(item, back);
+    item->stands_nobody = sync_stands_nobody(back);
     item->requests += back->requests;
     item->led_back = back->err.code == ERR_OK;
     if (item->led_back) {

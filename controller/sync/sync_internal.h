@@ -65,16 +65,20 @@ struct sync_item {
     bool wrote;        /* something was written to the API server */
     bool let_go;       /* finalizers among it, that were taken off */
     bool held;         /* or put there */
-    enum mark marked;  /* this process wrote its mark, which `svc` may not show yet */
+    enum mark marked;  /* this process wrote its mark, or owes it: `svc` may not show it yet */
     /* the condition's message once a replacement was refused in this sync; NULL: none was */
     const char *refusal_text;
     /* outcome */
     struct err err;
+    /* why what stands serves no client, of a failed ensure and of what led back from it; "": it
+     * does; NULL: unknown */
+    const char *stands_nobody;
     bool told;       /* the user knows already, or needs not know */
     bool elsewhere;  /* another program serves it; err is clear then */
     bool serves;     /* the provider has said so in this ensure: the rest only tidies up */
     bool extras_due; /* the provider may have set what is to be written after a failure, too */
     bool unwritten;  /* err is that something could not be written to the Service */
+    bool vanishes;   /* err is that it is gone, or going, and so gets no finalizer */
 };
 
 /* Data common to the items of a batch. */
@@ -117,6 +121,15 @@ static inline bool sync_holds_finalizers(const struct syncer *s)
 static inline bool sync_goes_on(const struct sync_item *item)
 {
     return item->known.waits_ms != 0 && !item->s->strict_events;
+}
+
+/* The cloud has refused nothing; its status names what served before, and is to be written again
+ * before that goes (tt_host.result_publish). */
+static inline bool sync_is_unpublished(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return item->err.code != ERR_OK && r != NULL && r->publish_failure != NULL &&
+           item->err.code == r->publish_code;
 }
 
 /* The parts of the Service that the provider manages itself (TT_OWN_…), by its last call. */
@@ -192,6 +205,9 @@ bool sync_slices_are_known(struct sync_item *item);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);
+/* Does the failure to add one mean that the Service is gone, or being deleted, which the watch is
+ * about to report?  Nothing was made for it. */
+bool sync_says_gone(int code, const char *message);
 /* Lets go of the cleanup finalizer, unless that is none of ours, and those that the
  * provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
@@ -203,9 +219,10 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
 /* Writes the result so far, while the provider tidies up: the addresses, the mark for them, and
- * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
- * addresses are there. */
-void sync_write_serving(struct sync_item *item);
+ * annotations.  All of it is written again at the end.  Nothing if the addresses are there; in an
+ * update nothing in any case.  Not ERR_OK: the status names other addresses, and
+ * result->publish_failure says why (of an ensure). */
+int sync_write_serving(struct sync_item *item);
 /* The addresses of a load balancer that stands although its Service failed, and the mark for them;
  * nothing if they are there. */
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
@@ -240,12 +257,16 @@ const char *sync_mark_body(struct arena *a, const char *text);
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n);
-/* The server has taken a mark, and refused the one that names the addresses: it goes by itself. */
+/* Has the server taken a mark of the Service, as far as this process knows?  Then no policy
+ * forbids it. */
+bool sync_mark_was_taken(const struct sync_item *item);
+/* The server has refused the mark that names the addresses: it goes by itself next time. */
+void sync_mark_owe(struct sync_item *item);
 bool sync_mark_is_owed(const struct sync_item *item);
 /* The patch that takes it off, whatever UID it names; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
-/* It was written. */
-void sync_mark_note(struct sync_item *item);
+/* It was written; with `owed` it was refused, and what came with it was taken: it follows later. */
+void sync_mark_note(struct sync_item *item, bool owed);
 
 /* --- sync_former.c ---------------------------------------------------------------------------- */
 /* The patch that keeps what the Service asked for when it was carried out last; NULL: it
@@ -265,6 +286,8 @@ void sync_former_note(const struct sync_item *item);
 void sync_lead_back(struct sync_batch *b);
 
 /* --- sync_spare.c ----------------------------------------------------------------------------- */
+/* The same, but the cloud is asked whether a right that was missing is back: TT_ITEM_ASKS. */
+bool sync_asks_again(const struct sync_item *item);
 /* Is nothing that works to be taken down for it in this sync?  (TT_ITEM_SPARE) */
 bool sync_spares(const struct sync_item *item);
 /* After the calls of a batch: remembers that a replacement was refused, and says in item->err until
@@ -297,6 +320,8 @@ bool sync_report_is_news(const struct sync_item *item);
 /* --- sync_findings.c -------------------------------------------------------------------------- */
 /* Sends the events of what this sync's plans found; once, before the outcome is reported. */
 void sync_findings_tell(const struct sync_item *item);
+/* After an ensure: why no client is served by what stands; "": clients are; NULL: not known. */
+const char *sync_stands_nobody(const struct sync_item *item);
 /* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or not known. */
 const char *sync_nobody_body(const struct sync_item *item);
 /* The same when there is no load balancer any more. */

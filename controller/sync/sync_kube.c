@@ -53,6 +53,11 @@ static int patch_if_there(struct sync_item *item, const char *body, struct err *
     return rc;
 }
 
+bool sync_says_gone(int code, const char *message)
+{
+    return code == ERR_NOT_FOUND || strstr(message, "object is being deleted") != NULL;
+}
+
 int sync_add_finalizer(struct sync_item *item, struct err *err)
 {
     static const char *const wanted[] = {LB_CLEANUP_FINALIZER};
@@ -75,9 +80,10 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
     int rc = as_retryable(patch_once(item, patches_join(item->a, bodies, n), err), err);
     if (rc != ERR_OK) {
+        item->vanishes = sync_says_gone(rc, err->message);
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     } else if (mark != NULL) {
-        sync_mark_note(item);
+        sync_mark_note(item, false);
     }
     item->held = item->held || rc == ERR_OK;
     return rc;
@@ -204,6 +210,7 @@ struct writes {
     bool none; /* TT_OWN_STATUS: only finalizers are the controller's */
     const char *bodies[WRITES_MAX];
     const char *what[WRITES_MAX]; /* "failed to …"; NULL: nothing hangs on it */
+    bool written[WRITES_MAX];     /* by write_all() */
     size_t n;
     bool stop; /* one that fails keeps the others from being tried */
 };
@@ -228,7 +235,7 @@ static void add(struct writes *w, const char *body, const char *what)
 
 #define NEXT_MARK "failed to update the mark of what trimtab makes"
 
-/* A mark that a policy does not allow keeps nothing else from being written. */
+/* A mark that a policy does not allow (422, 403) keeps nothing else from being written. */
 static void add_mark(struct writes *w, const char *body)
 {
     add(w, body, NULL);
@@ -238,7 +245,7 @@ static void add_mark(struct writes *w, const char *body)
  * is tried again. */
 static void add_next_mark(struct writes *w, const struct sync_item *item, const char *body)
 {
-    add(w, body, item->marked != MARK_NONE ? NEXT_MARK : NULL);
+    add(w, body, sync_mark_was_taken(item) ? NEXT_MARK : NULL);
 }
 
 /* Even when it fails it may have been done. */
@@ -283,9 +290,35 @@ static void add_report(struct writes *w, const struct sync_item *item, enum sync
             add(w, bodies[i], "failed to report on the load balancer");
         }
     }
-    if (what == SYNC_REPORT_GONE && item->obj != NULL) {
+    if (what == SYNC_REPORT_GONE && item->obj != NULL && !sync_owns(item, TT_OWN_GOES)) {
         add_mark(w, sync_mark_gone(item));
     }
+}
+
+/* Of a sync that went well: nothing is left to report on a load balancer that went. */
+static enum sync_report good_report(const struct sync_item *item)
+{
+    return sync_owns(item, TT_OWN_GOES) ? SYNC_REPORT_GONE : SYNC_REPORT_DONE;
+}
+
+/* Those that the view shows, and those that this call has put there. */
+static const char *const *finalizers_present(const struct sync_item *item, size_t *ret_n)
+{
+    const struct tt_service *svc = item->svc;
+    const struct tt_result *r = item->result;
+    const char **all = ARENA_ARRAY(item->a, const char *, svc->n_finalizers + r->n_held_names + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < svc->n_finalizers; i++) {
+        all[n++] = svc->finalizers[i];
+    }
+    for (uint32_t i = 0; i < r->n_held_names; i++) {
+        if (!svc_has_finalizer(svc, r->held_names[i])) {
+            all[n++] = r->held_names[i];
+        }
+    }
+    *ret_n = n;
+    return all;
 }
 
 static void add_extras(struct writes *w, struct sync_item *item, bool failed)
@@ -295,9 +328,10 @@ static void add_extras(struct writes *w, struct sync_item *item, bool failed)
     if (r == NULL || r->broken) {
         return;
     }
+    size_t n = 0;
+    const char *const *present = finalizers_present(item, &n);
     const char *finalizers =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
-                               r->drop_finalizers, r->n_drop_finalizers);
+        finalizer_patch_remove(item->a, present, n, r->drop_finalizers, r->n_drop_finalizers);
     add_conditions(w, item);
     add_let_go(w, item, finalizers, "failed to remove finalizers");
     add(w, failed ? NULL : annotations_body(item, finalizers != NULL),
@@ -308,24 +342,28 @@ static void add_extras(struct writes *w, struct sync_item *item, bool failed)
     }
 }
 
-static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
+static int write_each(struct sync_item *item, struct writes *w, struct err *err)
 {
     int first = ERR_OK;
 
     for (size_t i = 0; i < w->n && (first == ERR_OK || !w->stop); i++) {
         struct err one = ERR_INIT;
-        if (as_retryable(patch_if_there(item, w->bodies[i], &one), &one) == ERR_OK) {
+        int rc = patch_if_there(item, w->bodies[i], &one);
+        bool policy = rc == ERR_INVALID || rc == ERR_FORBIDDEN;
+        const char *what = w->what[i] == NULL ? NEXT_MARK : w->what[i];
+        w->written[i] = as_retryable(rc, &one) == ERR_OK;
+        if (w->written[i]) {
             continue;
         }
-        if (w->what[i] == NULL) {
+        if (str_eq(what, NEXT_MARK)) {
+            sync_mark_owe(item);
+        }
+        if (w->what[i] == NULL && policy) {
             log_warning("The annotation of created load balancers was not written",
                         LOG_S("service", item->key), LOG_S("err", one.message));
             continue;
         }
-        if (str_eq(w->what[i], NEXT_MARK)) {
-            service_cache_owe_mark(item->s->cache, item->key);
-        }
-        err_prefix(&one, "%s", w->what[i]);
+        err_prefix(&one, "%s", what);
         item->unwritten = true;
         if (first == ERR_OK) {
             first = err_copy(err, &one);
@@ -345,7 +383,7 @@ static const char *last_what(const struct writes *w)
 }
 
 /* One request as a rule.  When the server does not like the whole, a part of it may be fine. */
-static int write_all(struct sync_item *item, const struct writes *w, struct err *err)
+static int write_all(struct sync_item *item, struct writes *w, struct err *err)
 {
     if (w->n < 2) {
         return write_each(item, w, err);
@@ -354,6 +392,9 @@ static int write_all(struct sync_item *item, const struct writes *w, struct err 
     if (rc == ERR_INVALID || rc == ERR_FORBIDDEN) {
         err_clear(err);
         return write_each(item, w, err);
+    }
+    for (size_t i = 0; rc == ERR_OK && i < w->n; i++) {
+        w->written[i] = true;
     }
     if (rc != ERR_OK) {
         err_prefix(err, "%s", last_what(w));
@@ -391,10 +432,32 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
     struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
-    if (!elsewhere) {
-        add_report(&w, item, SYNC_REPORT_DONE, 0);
+    if (!elsewhere || sync_owns(item, TT_OWN_GOES)) {
+        add_report(&w, item, good_report(item), 0);
     }
     return write_all(item, &w, err);
+}
+
+/* Finalizers that another program took off a Service whose ensure fails: its load balancer would
+ * stay when it goes. */
+static const char *lost_finalizers_body(const struct sync_item *item)
+{
+    uint32_t lost = service_cache_lost(item->s->cache, item->key);
+    const char *names[HOST_FINALIZERS_MAX + 1];
+    size_t n = 0;
+
+    if (item->obj == NULL || item->svc->deleted_us != 0 || item->view_lets_go || item->let_go ||
+        item->elsewhere || !sync_stands(item)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+        if ((lost & 1u << i) != 0) {
+            names[n++] = scope_finalizer(&item->s->scope, i);
+        }
+    }
+    return n == 0 ? NULL
+                  : finalizer_patch_add(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                                        names, n);
 }
 
 void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
@@ -406,6 +469,10 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
         add_extras(&w, item, true);
     }
     add(&w, sync_refusal_body(item), "failed to keep that the replacement was refused");
+    add(&w, lost_finalizers_body(item), "failed to add finalizers");
+    if (sync_mark_is_owed(item)) {
+        add_mark(&w, sync_mark_follows(item, item->svc->ingress, item->svc->n_ingress));
+    }
     if (report) {
         add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
     }
@@ -429,7 +496,7 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
-    add_report(&w, item, SYNC_REPORT_DONE, 0);
+    add_report(&w, item, good_report(item), 0);
     service_cache_set_addresses(item->s->cache, item->key,
                                 addresses_fingerprint(r->ingress, r->n_ingress), !w.none);
     const char *body = status_body(item, r->ingress, r->n_ingress);
@@ -447,7 +514,30 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     return rc;
 }
 
-void sync_write_serving(struct sync_item *item)
+static int not_published(struct sync_item *item, const struct err *err)
+{
+    log_info(2, "The address was not written while the load balancer was tidied up",
+             LOG_S("service", item->key), LOG_S("err", err->message));
+    item->unwritten = false;
+    item->result->publish_failure = arena_strdup(item->a, err->message);
+    item->result->publish_code = err->code;
+    return err->code;
+}
+
+/* An update leaves the status alone, and the way back to former settings writes nothing else. */
+static int publish_alone(struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    struct err err = ERR_INIT;
+
+    if (item->todo == SYNC_UPDATE) {
+        return err_set(&err, ERR_IN_USE, "the status names other addresses");
+    }
+    int rc = sync_write_moved(item, r->ingress, r->n_ingress, &err);
+    return rc == ERR_OK ? ERR_OK : not_published(item, &err);
+}
+
+int sync_write_serving(struct sync_item *item)
 {
     const struct tt_result *r = item->result;
     struct writes w = writes_of(item);
@@ -456,7 +546,10 @@ void sync_write_serving(struct sync_item *item)
     const char *reports[SYNC_REPORTS_MAX];
 
     if (body == NULL || w.none || item->obj == NULL) {
-        return;
+        return ERR_OK;
+    }
+    if (item->todo != SYNC_ENSURE || item->leads_back) {
+        return publish_alone(item);
     }
     size_t n_reports = sync_report_bodies(item, SYNC_REPORT_DONE, 0, reports);
     log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -467,10 +560,12 @@ void sync_write_serving(struct sync_item *item)
     add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
     add(&w, body, "failed to update load balancer status");
     if (write_all(item, &w, &err) != ERR_OK) {
-        item->unwritten = false;
-        log_info(2, "The address was not written while the load balancer was tidied up",
-                 LOG_S("service", item->key), LOG_S("err", err.message));
-        return;
+        int rc = not_published(item, &err);
+        if (w.written[w.n - 1]) { /* the rest is written again at the end */
+            item->result->publish_failure = NULL;
+            rc = ERR_OK;
+        }
+        return rc;
     }
     struct sync_written *written = arena_alloc(item->a, sizeof(*written));
     *written = (struct sync_written){
@@ -485,7 +580,9 @@ void sync_write_serving(struct sync_item *item)
         .n_reports = n_reports,
     };
     item->written = written;
+    item->result->publish_failure = NULL;
     item->addressed_ms = clock_now_ms(item->s->clock);
+    return ERR_OK;
 }
 
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

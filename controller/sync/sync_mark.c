@@ -42,10 +42,11 @@ static enum mark mark_due(const struct sync_item *item)
     if (!knows || item->todo != SYNC_ENSURE || item->obj == NULL || mark_now(item) != MARK_NONE) {
         return MARK_NONE;
     }
-    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An
-     * address that another program took out of the status says nothing of the kind. */
+    /* One that was taken away a moment ago, as the finalizers show or this process knows, is being
+     * made again.  An address that another program took out of the status says nothing of the
+     * kind. */
     bool stands = item->svc->n_ingress > 0 || item->known.addresses != 0;
-    if (!stands || item->view_lets_go) {
+    if (!stands || item->view_lets_go || item->known.gone) {
         return MARK_MADE;
     }
     return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;
@@ -77,21 +78,49 @@ const char *sync_mark_body(struct arena *a, const char *text)
     return str_buf_to_arena(&b, a);
 }
 
+static enum mark mark_of_ensured(const struct sync_item *item)
+{
+    enum mark now = mark_now(item);
+
+    return now != MARK_NONE ? now : mark_due(item);
+}
+
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n)
 {
-    enum mark now = mark_now(item);
-    enum mark mark = now != MARK_NONE ? now : mark_due(item);
+    enum mark mark = mark_of_ensured(item);
 
     return mark == MARK_NONE || n == 0
                ? NULL
                : sync_mark_body(item->a, mark_text(item->a, mark, item->svc->uid, ingress, n));
 }
 
+static bool is_owed(const struct sync_item *item)
+{
+    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+}
+
+bool sync_mark_was_taken(const struct sync_item *item)
+{
+    return svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL ||
+           (item->marked != MARK_NONE && !is_owed(item));
+}
+
+void sync_mark_owe(struct sync_item *item)
+{
+    struct service_cache *cache = item->s->cache;
+    enum mark mark = mark_of_ensured(item);
+
+    if (mark != MARK_NONE && !item->elsewhere) {
+        item->marked = mark;
+        service_cache_note_marked(cache, item->key, item->svc->uid, mark);
+        service_cache_owe_mark(cache, item->key);
+    }
+}
+
 bool sync_mark_is_owed(const struct sync_item *item)
 {
-    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go &&
-           service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item);
 }
 
 const char *sync_mark_gone(const struct sync_item *item)
@@ -106,14 +135,19 @@ void sync_mark_load(struct sync_item *item)
     struct service_cache *cache = item->s->cache;
 
     item->marked = service_cache_marked(cache, item->key, item->svc->uid);
-    if (item->marked != MARK_NONE && mark_of(item->a, item->svc) != MARK_NONE) {
-        service_cache_note_marked(cache, item->key, NULL, MARK_NONE); /* the Service says it now */
+    bool says =
+        mark_of(item->a, item->svc) != MARK_NONE && (item->svc->n_ingress > 0 || !is_owed(item));
+    if (item->marked != MARK_NONE && says) {
+        service_cache_note_marked(cache, item->key, NULL, MARK_NONE);
         item->marked = MARK_NONE;
     }
 }
 
-void sync_mark_note(struct sync_item *item)
+void sync_mark_note(struct sync_item *item, bool owed)
 {
     item->marked = mark_due(item);
     service_cache_note_marked(item->s->cache, item->key, item->svc->uid, item->marked);
+    if (owed) {
+        service_cache_owe_mark(item->s->cache, item->key);
+    }
 }

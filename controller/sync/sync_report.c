@@ -62,6 +62,7 @@ static struct report_outcome outcome_of(const struct sync_item *item)
                        ? text
                        : arena_printf(item->a, "Error syncing load balancer: %s", text),
         .has_address = sync_stands(item),
+        .stays = sync_owns(item, TT_OWN_STAYS),
         .generation = item->svc->generation,
     };
 }
@@ -111,7 +112,7 @@ static size_t after_failure(const struct sync_item *item, int64_t delay_ms, cons
                               o.message, now_us, now_us + delay_ms * 1000)};
         n = push(ret, n, annotations_body(item, &wanted, 1));
     }
-    return n;
+    return push(ret, n, sync_nobody_body(item));
 }
 
 static size_t after_gone(const struct sync_item *item, const char **ret)

@@ -89,14 +89,21 @@ static bool stays_wanted(const struct sync_scope *scope, const struct tt_service
     return str_eq(was->uid, is->uid) && is->deleted_us == 0 && scope_wants(scope, is);
 }
 
-bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
-                          const struct tt_service *is)
+const char *scope_finalizer(const struct sync_scope *scope, unsigned bit)
 {
-    bool any = lost(was, is, LB_CLEANUP_FINALIZER);
-    for (size_t i = 0; i < scope->n_finalizers; i++) {
-        any = any || lost(was, is, scope->finalizers[i]);
+    return bit == 0 ? LB_CLEANUP_FINALIZER
+                    : (bit <= scope->n_finalizers ? scope->finalizers[bit - 1] : NULL);
+}
+
+uint32_t scope_lost_finalizers(const struct sync_scope *scope, const struct tt_service *was,
+                               const struct tt_service *is)
+{
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; scope_finalizer(scope, i) != NULL; i++) {
+        bits |= lost(was, is, scope_finalizer(scope, i)) ? 1u << i : 0;
     }
-    return any && stays_wanted(scope, was, is);
+    return stays_wanted(scope, was, is) ? bits : 0;
 }
 
 bool scope_changed_addresses(const struct sync_scope *scope, const struct tt_service *was,

@@ -44,9 +44,13 @@ bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
                    const struct tt_service *is);
 /* The annotations by which it asks are `wishes` of the scope that is returned. */
 struct svc_scope scope_of_wishes(const struct sync_scope *scope);
-/* The same object lacks a finalizer that it carried, while it wants a load balancer. */
-bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
-                          const struct tt_service *is);
+/* The finalizer of a bit: that of upstream's cleanup is bit 0, the provider's follow; NULL: no such
+ * bit. */
+const char *scope_finalizer(const struct sync_scope *scope, unsigned bit);
+/* Bits of the finalizers that the same object carried, and now lacks, while it wants a load
+ * balancer. */
+uint32_t scope_lost_finalizers(const struct sync_scope *scope, const struct tt_service *was,
+                               const struct tt_service *is);
 /* The same object has other addresses in its status than it had, while it wants a load balancer. */
 bool scope_changed_addresses(const struct sync_scope *scope, const struct tt_service *was,
                              const struct tt_service *is);

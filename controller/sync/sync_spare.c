@@ -7,7 +7,10 @@
  * what it can without that, so room that has come is found, and a plan that needs no such step any
  * more is carried out.  The time is longer after each try.  The memory is text: of this process,
  * and as part of the condition LoadBalancerReplacing also of the next one (former_rules.h).
- * docs/adr/0050. */
+ *
+ * A right that was missing may be back any time.  Where the provider can ask for it while all
+ * stands (TT_CAP_ASKS_AGAIN), such a Service is tried as after any missing right, and each try
+ * asks.  docs/adr/0050, 0094. */
 #include "common/base/str.h"
 #include "common/lb/former_rules.h"
 #include "controller/rules/quarantine_rules.h"
@@ -20,6 +23,10 @@
 #define DOUBLINGS_MAX 6
 #define NOT_BEFORE_TEXT                                                                            \
     "what works is not taken down for it again before %s, unless the Service is edited"
+
+#define ASKED_TEXT                                                                                 \
+    "what works is not taken down for it again before %s, unless the cloud allows it sooner, or "  \
+    "the Service is edited"
 
 /* ---- what is remembered ---------------------------------------------------------------------- */
 
@@ -47,16 +54,35 @@ static bool refusal_of(const struct sync_item *item, struct former_refusal *ret)
            ret->wish == sync_wish(item);
 }
 
+static bool is_spared(const struct sync_item *item, struct former_refusal *ret)
+{
+    if (item->todo != SYNC_ENSURE || item->leads_back || item->obj == NULL ||
+        !refusal_of(item, ret)) {
+        return false;
+    }
+    int64_t left_us = ret->until_us - clock_wall_us(item->s->clock);
+    return left_us > 0 && left_us <= LONGEST_US; /* else the clock was set */
+}
+
 bool sync_spares(const struct sync_item *item)
 {
     struct former_refusal r;
 
-    if (item->todo != SYNC_ENSURE || item->leads_back || item->obj == NULL ||
-        !refusal_of(item, &r)) {
-        return false;
-    }
-    int64_t left_us = r.until_us - clock_wall_us(item->s->clock);
-    return left_us > 0 && left_us <= LONGEST_US; /* else the clock was set */
+    return is_spared(item, &r);
+}
+
+/* Once: what is refused again, although the cloud allowed it when asked, has another reason. */
+static bool can_ask(const struct sync_item *item, const struct former_refusal *r)
+{
+    return r->code == ERR_FORBIDDEN && r->tries == 1 &&
+           (item->s->desc->capabilities & TT_CAP_ASKS_AGAIN) != 0;
+}
+
+bool sync_asks_again(const struct sync_item *item)
+{
+    struct former_refusal r;
+
+    return is_spared(item, &r) && can_ask(item, &r);
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -64,13 +90,16 @@ bool sync_spares(const struct sync_item *item)
 static void say_when(struct sync_item *item, const struct former_refusal *r)
 {
     struct err was = item->err;
+    bool asks = can_ask(item, r); /* as after any missing right: from 5 seconds on */
+    int64_t least_ms = asks ? 0 : LOOK_AGAIN_MS;
     char until[32];
 
     time_format_rfc3339(r->until_us, until);
-    (void)err_set(&item->err, r->code, "%s; " NOT_BEFORE_TEXT, r->why, until);
+    (void)err_set(&item->err, r->code, asks ? "%s; " ASKED_TEXT : "%s; " NOT_BEFORE_TEXT, r->why,
+                  until);
     item->err.http_status = was.http_status;
     item->err.retry_after_ms =
-        was.retry_after_ms < LOOK_AGAIN_MS ? LOOK_AGAIN_MS : was.retry_after_ms;
+        asks || was.retry_after_ms < least_ms ? least_ms : was.retry_after_ms;
 }
 
 /* ---- a refusal ------------------------------------------------------------------------------- */
@@ -129,7 +158,7 @@ void sync_spare_note(struct sync_item *item)
     struct former_refusal r;
 
     if (item->todo != SYNC_ENSURE || !item->joins || item->obj == NULL ||
-        item->err.code == ERR_OK || item->result == NULL) {
+        item->err.code == ERR_OK || item->result == NULL || sync_is_unpublished(item)) {
         return;
     }
     if (lb_is_spared(&item->err) && refusal_of(item, &r)) {

@@ -69,7 +69,8 @@ bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc
 
 static bool is_due(const struct sync_batch *b, const struct sync_item *item)
 {
-    if (item->obj == NULL || item->svc->deleted_us != 0 || hands_off(item)) {
+    if (item->obj == NULL || item->svc->deleted_us != 0 || hands_off(item) ||
+        sync_owns(item, TT_OWN_GOES)) {
         return false;
     }
     bool of_kind =

@@ -123,8 +123,13 @@ static bool loses_condition(const struct watch *w, const struct kube_object *old
 static bool loses_finalizer(const struct syncer *s, const struct kube_object *old_obj,
                             const struct kube_object *cur)
 {
-    return scope_lost_finalizer(&s->scope, old_obj->service, cur->service) &&
-           !service_cache_has_let_go(s->cache, cur->key, cur->uid);
+    uint32_t lost = scope_lost_finalizers(&s->scope, old_obj->service, cur->service);
+
+    if (lost == 0 || service_cache_has_let_go(s->cache, cur->key, cur->uid)) {
+        return false;
+    }
+    service_cache_note_lost(s->cache, cur->key, lost);
+    return true;
 }
 
 /* Another program wrote over the addresses that the status was given.  They come back, or no client

@@ -6,8 +6,8 @@
  * they are asked. */
 #include "common/base/str.h"
 #include "common/lb/explain.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_node_reasons.h"
 #include "providers/aws/aws_session.h"
 #include "providers/aws/model/aws_desired.h"
 #include "providers/aws/model/aws_name_rules.h"
@@ -31,6 +31,9 @@ static void because_of_service(struct arena *a, struct lb_explain *b,
     const char *internal = annotation(s, "internal");
     lb_explain_decision(b, "aws-load-balancer-type", type != NULL ? type : "not set",
                         aws_kind_text(s->kind));
+    if (s->kind == AWS_ELSEWHERE) {
+        return; /* the rest is the other controller's to decide */
+    }
     lb_explain_decision(b, "aws-load-balancer-internal", internal != NULL ? internal : "not set",
                         s->internal ? "internal" : "internet-facing");
     lb_explain_decision(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
@@ -75,9 +78,10 @@ static void is_there(struct arena *a, struct lb_explain *b, const struct aws_ite
                        : nlb != NULL                  ? "a network load balancer"
                        : classic != NULL              ? "a classic load balancer"
                                                       : "no";
-    bool other_type = is_other_type(it);
+    bool ours = it->service->kind != AWS_ELSEWHERE;
+    bool other_type = ours && is_other_type(it);
     bool other_scheme =
-        !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
+        ours && !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
     lb_explain_decision(b, "is there", what,
                         other_type ? "its type cannot be changed"
                         : other_scheme
@@ -106,25 +110,73 @@ static void because_of_cloud(struct arena *a, struct lb_explain *b, const struct
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void explain_nodes(struct lb_explain *b, struct aws_session *x, const struct aws_item *it)
+/* It was handed over, and the load balancer that is there stays for now. */
+static bool is_kept(const struct aws_session *x, const struct aws_item *it)
+{
+    enum aws_claim claim = aws_service_claim(x->s.a, it->service);
+    return claim == AWS_CLAIM_STAYS ||
+           (claim == AWS_CLAIM_UNNAMED && (it->seen.nlb != NULL || it->seen.classic != NULL));
+}
+
+/* The session looks as a deletion does: nodes, and what a new load balancer would be chosen by, are
+ * not among that. */
+static int observe_nodes(struct aws_session *x, struct aws_item *it, struct err *err)
+{
+    const struct aws_observed *seen = &it->seen;
+    bool wanted = it->want;
+    int rc = ERR_OK;
+    if (it->service->kind == AWS_ELSEWHERE && !is_kept(x, it)) {
+        return ERR_OK;
+    }
+    it->want = true;
+    if (seen->nlb == NULL && seen->classic == NULL) {
+        rc = aws_observe_places(&x->y, it, err);
+    }
+    /* Targets stay where no node has the labels: which are there, then? */
+    bool asks_targets = seen->nlb != NULL && it->service->node_labels.n > 0;
+    const struct aws_observed_group *groups = seen->groups;
+    size_t n_groups = seen->n_groups;
+    rc = rc == ERR_OK && asks_targets ? aws_observe_target_groups(&x->y, it, err) : rc;
+    rc = rc == ERR_OK ? aws_observe_instances(&x->y, it, err) : rc;
+    it->seen.groups = groups;
+    it->seen.n_groups = n_groups;
+    it->want = wanted;
+    return rc;
+}
+
+/* In which the load balancer is, or would be made; n 0: not known. */
+static struct str_set zones_of(struct aws_session *x, const struct aws_item *it)
 {
     struct arena *a = x->s.a;
-    const struct tt_batch *batch = x->s.batch;
-    size_t n = 0;
-    const struct tt_node **nodes = nodes_eligible(a, batch->nodes, batch->n_nodes, &n);
-    struct aws_texts ids = aws_node_instances(a, nodes, n, &it->service->node_labels, NULL);
-    lb_explain_nodes(b, ids.n, batch->n_nodes,
-                     arena_printf(a, "%zu of %u take part", ids.n, batch->n_nodes));
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const char *left_out = node_left_out_because(a, batch->nodes[i]);
-        if (left_out != NULL) {
-            lb_explain_left_out(b, batch->nodes[i]->name, left_out);
-        }
+    const struct aws_nlb *nlb = it->seen.nlb;
+    const struct aws_classic *classic = it->seen.classic;
+    struct aws_texts subnets = {0};
+    struct err unclear = ERR_INIT;
+    if (nlb != NULL && (it->service->kind != AWS_CLASSIC || classic == NULL)) {
+        return str_set_make(a, nlb->zones.items, nlb->zones.n);
     }
-    for (size_t i = 0; i < n; i++) {
-        const char *left_out = aws_node_left_out(a, nodes[i], &it->service->node_labels);
-        if (left_out != NULL) {
-            lb_explain_left_out(b, nodes[i]->name, left_out);
+    if (classic != NULL) {
+        return str_set_make(a, classic->zones.items, classic->zones.n);
+    }
+    int rc = aws_subnets_choose(a, &x->scope.p->naming, &it->around.places, it->service, &subnets,
+                                NULL, &unclear);
+    return rc == ERR_OK ? aws_zones_of(a, &it->around.places, &subnets) : (struct str_set){0};
+}
+
+static void explain_nodes(struct lb_explain *b, struct aws_session *x, const struct aws_item *it)
+{
+    const struct tt_batch *batch = x->s.batch;
+    struct str_set zones = zones_of(x, it);
+    const char **idle = aws_node_reasons(&x->y, it, &zones, false);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        n += idle[i] == NULL;
+    }
+    lb_explain_nodes(b, n, batch->n_nodes,
+                     arena_printf(x->s.a, "%u of %u take part", n, batch->n_nodes));
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        if (idle[i] != NULL) {
+            lb_explain_left_out(b, batch->nodes[i]->name, idle[i]);
         }
     }
     if (it->service->local) {
@@ -173,17 +225,25 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     const struct aws_service *s = it->service;
     struct err err = ERR_INIT;
     struct lb_explain b;
+    bool stays = is_kept(x, it);
     lb_explain_init(&b, x->s.a);
     const char *kind = arena_printf(x->s.a, "%s %s", scheme_of(p, it), aws_kind_text(s->kind));
-    if (aws_service_claim(s) == AWS_CLAIM_STAYS) {
+    if (stays) {
         lb_explain_answer(&b, "served", NULL,
                           arena_printf(x->s.a,
-                                       "is to be left to another controller, and its status names "
-                                       "%s, which stays until the status names another one, or "
+                                       "is to be left to another controller; %s, which is there, "
+                                       "stays until the status names another one, or "
                                        "annotation " AWS_ANNOTATION "handed-over is \"true\".",
                                        s->lb_name));
     } else if (s->kind == AWS_ELSEWHERE) {
-        lb_explain_answer(&b, "elsewhere", NULL, "is left to aws-load-balancer-controller.");
+        bool goes = aws_service_claim(x->s.a, s) == AWS_CLAIM_GOES &&
+                    (it->seen.nlb != NULL || it->seen.classic != NULL);
+        lb_explain_answer(&b, "elsewhere", NULL,
+                          goes ? arena_printf(x->s.a,
+                                              "is left to aws-load-balancer-controller; load "
+                                              "balancer %s of trimtab is deleted.",
+                                              s->lb_name)
+                               : "is left to aws-load-balancer-controller.");
     } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
         lb_explain_answer(&b, "refused", kind,
                           arena_printf(x->s.a, "is refused: %s.", err.message));
@@ -200,7 +260,7 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
                           arena_printf(x->s.a, "is served by the %s %s.", kind, s->lb_name));
     }
     because_of_service(x->s.a, &b, &p->naming, s);
-    if (s->kind != AWS_ELSEWHERE && err.code == ERR_OK) {
+    if ((s->kind != AWS_ELSEWHERE || stays) && err.code == ERR_OK) {
         because_of_cloud(x->s.a, &b, it);
         explain_nodes(&b, x, it);
     }
@@ -214,19 +274,25 @@ int32_t aws_explain(void *provider, const struct tt_call *call, const struct tt_
 {
     struct aws_provider *p = provider;
     struct aws_session x;
+    const struct err none = ERR_INIT;
     struct err looked = ERR_INIT;
     int32_t first = TT_OK;
     aws_session_begin(&x, p, call, batch, false);
     int rc = aws_session_ready(&x, &looked);
     rc = rc == ERR_OK ? aws_observe(&x.s, &looked) : rc;
     for (uint32_t i = 0; i < batch->n_items; i++) {
-        const struct err *err = rc != ERR_OK ? &looked : &x.y.items[i].item->err;
+        struct aws_item *it = &x.y.items[i];
+        struct err nodes = ERR_INIT;
+        const struct err *err = rc != ERR_OK                              ? &looked
+                                : it->item->err.code != ERR_OK            ? &it->item->err
+                                : observe_nodes(&x, it, &nodes) != ERR_OK ? &nodes
+                                                                          : &none;
         if (err->code != ERR_OK) {
             p->host->result_fail(batch->items[i]->result, err->code, err->message,
                                  err->retry_after_ms);
             first = first == TT_OK ? err->code : first;
         } else {
-            explain_one(&x, &x.y.items[i]);
+            explain_one(&x, it);
         }
     }
     aws_session_end(&x);

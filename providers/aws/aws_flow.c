@@ -7,8 +7,8 @@
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_node_reasons.h"
 #include "providers/aws/aws_sides.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -65,7 +65,9 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     y->scope->uid = item->in->service->uid;
     it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
-    it->claim = aws_service_claim(it->service);
+    it->claim = aws_service_claim(y->s->a, it->service);
+    it->unnamed = it->want && it->claim == AWS_CLAIM_UNNAMED;
+    it->claim = it->unnamed ? AWS_CLAIM_STAYS : it->claim; /* until it is known to be gone */
     it->want = it->want && it->claim != AWS_CLAIM_GOES;
     if (it->service->kind == AWS_ELSEWHERE && !it->want && it->claim == AWS_CLAIM_NONE) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
@@ -133,21 +135,11 @@ static const char *nobody_by_wish(const struct aws_planning *p)
 static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_planning *p)
 {
-    const struct aws_service *service = it->service;
-    const struct tt_batch *batch = y->s->batch;
     const char *by_wish = p->unproven ? NULL : nobody_by_wish(p);
-    if (by_wish != NULL || p->n_targets > 0) {
+    if (by_wish != NULL || p->n_serving > 0) {
         return by_wish;
     }
-    const char **reasons = ARENA_ARRAY(y->s->a, const char *, batch->n_nodes + 1);
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const char *why = node_left_out_because(y->s->a, batch->nodes[i]);
-        bool fits = aws_node_has_labels(batch->nodes[i], &service->node_labels);
-        reasons[i] = why != NULL ? why
-                     : !fits     ? "they lack the labels of aws-load-balancer-target-node-labels"
-                                 : "they have no instance that runs";
-    }
-    return lb_nobody_nodes(y->s->a, reasons, batch->n_nodes);
+    return lb_nobody_nodes(y->s->a, aws_node_reasons(y, it, &p->zones, true), y->s->batch->n_nodes);
 }
 
 static void plan_all(struct lb_sync *s, struct lb_plan *plan)
@@ -392,10 +384,19 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
-/* Without target-node-labels each node that takes part is a target, whatever its labels are. */
+/* Without target-node-labels each node that takes part is a target, whatever its labels are.  A
+ * Service that was handed over is not ensured. */
 static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
-    return aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+    uint32_t bits = aws_node_labels_of(s->life, item->in->service).n > 0 ? TT_OWN_NODES : 0;
+    const struct aws_sync *y = s->data;
+    const struct aws_item *it = y != NULL ? &y->items[item - s->items] : NULL;
+    if (it != NULL && it->service != NULL && item->in->verb != TT_VERB_DELETE) {
+        bits |= it->claim == AWS_CLAIM_GOES    ? TT_OWN_GOES
+                : it->claim == AWS_CLAIM_STAYS ? TT_OWN_STAYS
+                                               : 0;
+    }
+    return bits;
 }
 
 static const struct lb_stage stages[] = {
@@ -411,6 +412,7 @@ const struct lb_flow aws_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = aws_stands,
     .wrote = aws_wrote,
 };
 

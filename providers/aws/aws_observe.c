@@ -164,6 +164,18 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
     return rc;
 }
 
+/* The Service is another controller's, and no status names a load balancer: ours stays if it is
+ * there. */
+static int settle_claim(const struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    if (!it->want || !it->unnamed || it->seen.nlb != NULL || it->seen.classic != NULL) {
+        return ERR_OK;
+    }
+    it->claim = AWS_CLAIM_GOES;
+    it->want = false;
+    return check_young(y, it, err);
+}
+
 /* Only the backends of one that is there are updated (provider.h): the controller
  * ensures it then. */
 static int check_update(const struct aws_item *it, struct err *err)
@@ -269,6 +281,7 @@ static int guard(struct aws_sync *y, const struct aws_item *it, struct err *err)
 static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     it->seen = (struct aws_observed){0};
+    it->looked = it->touched = false;
     it->around = (struct aws_surroundings){0};
     it->nlb_groups = NULL;
     it->tagged_groups = NULL;
@@ -283,11 +296,13 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     int rc = check_young(y, it, err);
     rc = rc == ERR_OK ? guard(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_balancers(y, it, err) : rc;
+    rc = rc == ERR_OK ? settle_claim(y, it, err) : rc;
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    it->looked = rc == ERR_OK;
     rc = rc == ERR_OK ? aws_observe_tags(y, it, err) : rc;
     rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;

@@ -54,7 +54,7 @@ size_t aws_need_places(const struct aws_sync *y, const struct aws_item *it, stru
     return needs_tables(y, it) ? 2 : 1;
 }
 
-static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
+int aws_observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     struct aws_need needs[2];
     size_t n = aws_need_places(y, it, needs);
@@ -85,19 +85,6 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
 }
 
 /* ---- instances ------------------------------------------------------------------------------- */
-
-static void join_left_out(struct aws_sync *y, struct aws_item *it, const struct aws_texts *more)
-{
-    size_t n = it->nodes_left_out.n;
-    const char **all = ARENA_ARRAY(y->s->a, const char *, n + more->n + 1);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = it->nodes_left_out.items[i];
-    }
-    for (size_t i = 0; i < more->n; i++) {
-        all[n + i] = more->items[i];
-    }
-    it->nodes_left_out = (struct aws_texts){.items = all, .n = n + more->n};
-}
 
 /* The sorted ids of all that are targets now. */
 static struct str_set seen_targets(struct arena *a, const struct aws_observed *seen)
@@ -139,19 +126,18 @@ static struct aws_texts with_targets_of_now(struct aws_sync *y, const struct aws
     return (struct aws_texts){.items = kept, .n = n_kept};
 }
 
-static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err)
+int aws_observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     const struct tt_batch *batch = y->s->batch;
+    struct aws_texts no_id = {0};
+    size_t n_nodes = 0;
     if (!it->want) {
         return ERR_OK;
     }
-    size_t n_nodes = 0;
     const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
-    it->nodes_left_out = (struct aws_texts){0};
     struct aws_instances_need need = {.fresh = y->s->attempt > 0};
-    need.ids =
-        aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
-    it->around.no_node_fits = n_nodes > 0 && need.ids.n == 0 && it->nodes_left_out.n == 0;
+    need.ids = aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &no_id);
+    it->around.no_node_fits = n_nodes > 0 && need.ids.n == 0 && no_id.n == 0;
     if (it->around.no_node_fits || lb_is_unproven(it->item->in)) {
         need.ids = with_targets_of_now(y, it, nodes, n_nodes, need.ids);
     }
@@ -163,10 +149,11 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     it->around.instances = need.items;
     it->around.n_instances = need.n;
     for (size_t i = 0; i < need.n; i++) {
-        bool runs = str_is_empty(need.items[i].state) || str_eq(need.items[i].state, "running");
-        y->scope->has_idle_instances = y->scope->has_idle_instances || !runs;
+        y->scope->has_idle_instances =
+            y->scope->has_idle_instances || !aws_instance_runs(&need.items[i]);
     }
-    join_left_out(y, it, &need.left_out);
+    it->left_out_ids = need.left_out_ids;
+    it->left_out = need.left_out;
     return ERR_OK;
 }
 
@@ -174,8 +161,8 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
 
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
-    int rc = observe_places(y, it, err);
-    rc = rc == ERR_OK ? observe_instances(y, it, err) : rc;
+    int rc = aws_observe_places(y, it, err);
+    rc = rc == ERR_OK ? aws_observe_instances(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_groups(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_others(y, it, err) : rc;
 }

@@ -62,9 +62,12 @@ struct aws_item {
     const struct aws_service *service;
     bool want;
     enum aws_claim claim;
+    bool unnamed; /* AWS_CLAIM_UNNAMED: what is there decides */
     /* when this process changed something of the Service before this sync; 0: never */
     int64_t wrote_ms;
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
+    bool looked;            /* `seen` is what stood at the last look of this sync, */
+    bool touched;           /* and listeners or targets have changed since, or may have */
     struct aws_observed seen;
     struct aws_surroundings around;
     /* Read ahead in this look, in one round with something else; NULL: not yet. */
@@ -73,7 +76,8 @@ struct aws_item {
     const struct aws_doc *tagged_groups; /* AWS_DOC_TAGGED_GROUPS */
     const struct aws_finding *findings;  /* of the plan */
     size_t n_findings;
-    struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
+    /* Instances of nodes that AWS has not, or not in this cluster, and why: a clause each. */
+    struct aws_texts left_out_ids, left_out;
 };
 struct aws_sync {
     struct lb_sync *s;
@@ -83,6 +87,8 @@ struct aws_sync {
 };
 struct aws_sync *aws_sync_of(struct lb_sync *s);
 
+/* lb_flow.stands (aws_stands.c). */
+const char *aws_stands(const struct lb_sync *s, const struct lb_item *item);
 /* Reads what is (aws_observe.c). */
 int aws_observe(struct lb_sync *s, struct err *err);
 /* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was
@@ -92,6 +98,9 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* Two parts of it, of an item that is wanted: around.places, and around.instances. */
+int aws_observe_places(struct aws_sync *y, struct aws_item *it, struct err *err);
+int aws_observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The cluster's security groups as a question, for it->tagged_groups. */
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y);
 /* Security groups (aws_observe_groups.c). */

@@ -459,12 +459,30 @@ const struct lb_op_type aws_write_type = {
 /* Lists of balancers and target groups may go on showing what was a minute ago: nothing is changed
  * on their word.  Groups are looked up in their list to find out which there are, so a new one
  * makes it stale. */
+/* Has it changed, as far as the answer tells, which clients reach which targets? */
+static bool may_turn(const struct aws_write *w, unsigned outcome, const struct err *err)
+{
+    static const char *const actions[] = {
+        "CreateLoadBalancer", "DeleteLoadBalancer", "Listener",           "RegisterTargets",
+        "RegisterInstances",  "DeregisterTargets",  "DeregisterInstances"};
+    bool lost = outcome == LB_FAILED && (err->code == ERR_TRANSIENT || err->code == ERR_CANCELLED);
+    bool turns = false;
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        turns = turns || strstr(w->action, actions[i]) != NULL;
+    }
+    return turns && (lost || outcome == LB_DONE);
+}
+
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what another program did */
     y->scope->lacks_rights |= outcome == LB_TOLERATED && err != NULL && err->code == ERR_FORBIDDEN;
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
+    for (size_t i = 0; i < s->n_items; i++) {
+        bool its = str_set_has(&op->owners, s->items[i].key);
+        y->items[i].touched = y->items[i].touched || (its && may_turn(write, outcome, err));
+    }
     if (str_eq(write->action, "CreateSecurityGroup") ||
         str_eq(write->action, "DeleteSecurityGroup") || str_eq(write->action, "CreateTags")) {
         aws_cloud_drop(cloud, AWS_DOC_TAGGED_GROUPS, NULL);

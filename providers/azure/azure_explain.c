@@ -17,15 +17,19 @@
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_name_rules.h"
+#include "providers/azure/model/azure_text.h"
 
 /* ---- the Service ----------------------------------------------------------------------------- */
 
-static void because_of_service(struct lb_explain *b, const struct azure_service *s,
+static void because_of_service(struct lb_explain *b, const struct azure_item *it,
                                const struct azure_config *c)
 {
-    const char *internal = azure_annotation(s->in, "azure-load-balancer-internal");
+    const struct azure_service *s = it->service; /* as it stands, where upstream reads it so */
+    const char *internal = azure_annotation(it->item->in->service, "azure-load-balancer-internal");
     lb_explain_decision(b, "azure-load-balancer-internal", internal != NULL ? internal : "not set",
-                        s->internal ? "internal" : "external");
+                        s->internal                 ? "internal"
+                        : azure_text_true(internal) ? "stays external, as it stands"
+                                                    : "external");
     lb_explain_decision(b, "loadBalancerSku", c->lb_sku_text,
                         c->standard_sku ? "Standard" : "Basic");
     lb_explain_decision(b, "ipFamilies",
@@ -146,7 +150,7 @@ static int explain_one(struct azure_session *x, struct azure_item *it, const str
         lb_explain_answer(&b, "served", kind,
                           arena_printf(x->s.a, "is served by the %s %s.", kind, name));
     }
-    because_of_service(&b, s, &p->config);
+    because_of_service(&b, it, &p->config);
     if (name != NULL) {
         because_of_balancer(&b, x, it, name);
         azure_explain_nodes(&b, &x->y, who->known ? &who->members : NULL, it);

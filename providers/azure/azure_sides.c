@@ -8,6 +8,7 @@
 #include "providers/azure/nsg/azure_nsg_doc.h"
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 
 #define INTERNAL "azure-load-balancer-internal"
 #define CREATE   "azure-pls-create"
@@ -77,16 +78,12 @@ static bool is_edited(const struct azure_item *it, const char *name)
 
 static void tell(struct azure_sync *y, const struct azure_item *it, const char *value)
 {
-    const struct tt_host *host = y->p->host;
-    if (y->s->planning || it->item->in->verb != TT_VERB_ENSURE) {
-        return;
-    }
-    host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAnnotation",
-                arena_printf(y->s->a,
-                             "annotation " AZURE_ANNOTATION_PREFIX INTERNAL
-                             ": \"%s\": the load balancer stays external, as the Go controller has "
-                             "left it; write \"true\" for an internal one",
-                             value));
+    lb_finding(
+        y->s, it->item, "InvalidAnnotation", AZURE_ANNOTATION_PREFIX INTERNAL,
+        "annotation " AZURE_ANNOTATION_PREFIX INTERNAL
+        ": \"%s\": the load balancer stays external, as the Go controller has left it; write "
+        "\"true\" for an internal one",
+        lb_finding_value(y->s->a, value));
 }
 
 /* ---- private links --------------------------------------------------------------------------- */
@@ -219,16 +216,13 @@ static const struct azure_service *as_denied(struct azure_sync *y, const struct 
 
 static void tell_denied(struct azure_sync *y, const struct azure_item *it)
 {
-    const struct tt_host *host = y->p->host;
-    if (!y->s->planning && it->item->in->verb == TT_VERB_ENSURE) {
-        host->event(
-            host->ctx, it->service->in, TT_EVENT_WARNING, "InvalidAllowedIPRanges",
-            arena_printf(y->s->a,
-                         "annotation " AZURE_ANNOTATION_PREFIX
-                         "%s is blank: no client is let in, as the Go controller has left it; "
-                         "remove it to let all clients in",
-                         blank_list(y->s->a, it->service)));
-    }
+    const char *list = blank_list(y->s->a, it->service);
+    lb_finding(y->s, it->item, "InvalidAllowedIPRanges",
+               arena_printf(y->s->a, AZURE_ANNOTATION_PREFIX "%s", list),
+               "annotation " AZURE_ANNOTATION_PREFIX
+               "%s is blank: no client is let in, as the Go controller has left it; remove it to "
+               "let all clients in",
+               list);
 }
 
 /* The item of the batch that wants the Service, or NULL. */

@@ -201,9 +201,6 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     gce_bs_flow_serves(s, item, b);
     if (legacy) {
         gce_flow_ports_are_fine(s, item);
-        if (b->d.warn_ranges_v6 && b->changed) {
-            gce_flow_warn_ranges_v6(s, item);
-        }
         return;
     }
     tell_log(s, item, b, NULL);

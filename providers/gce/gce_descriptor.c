@@ -132,7 +132,7 @@ const struct tt_provider tt_gce_provider = {
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK |
                     TT_CAP_WANTS_ENDPOINTS | TT_CAP_MORE_PARTS | TT_CAP_CHECKS_ITSELF |
-                    TT_CAP_NODES_TOGETHER,
+                    TT_CAP_NODES_TOGETHER | TT_CAP_ASKS_AGAIN,
     .options = gce_option_table,
     .n_options = GCE_OPTION_COUNT,
     .classes = classes,

@@ -61,7 +61,9 @@ static enum gce_found found_of(const void *seen)
 static int look(struct explain *x, unsigned needs, struct err *err)
 {
     const char *rule = svc_default_lb_name(x->s->a, str_nonnull(x->svc->uid));
-    const char *uid = (needs & GCE_NEEDS_BACKEND) != 0 ? system_uid(x) : NULL;
+    const struct gce_switches *f = &x->session->p->options.switches;
+    bool l4 = (needs & GCE_NEEDS_RULE) != 0 && f->run_ilb && x->d.is != GCE_KIND_ILB_NEGS;
+    const char *uid = (needs & GCE_NEEDS_BACKEND) != 0 || l4 ? system_uid(x) : NULL;
     struct gce_l4_names names = {0};
     struct gce_slots slots;
     gce_slots_init(&slots, x->s->a);
@@ -69,7 +71,10 @@ static int look(struct explain *x, unsigned needs, struct err *err)
     if ((needs & GCE_NEEDS_RULE) != 0) {
         gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
     }
-    if (uid != NULL) {
+    if (uid != NULL && l4) {
+        gce_l4_rule_slots(&slots, uid, x->svc);
+    }
+    if (uid != NULL && (needs & GCE_NEEDS_BACKEND) != 0) {
         l4_names(x, uid, &names);
         gce_slots_add(&slots, true, GCE_BACKENDS, NULL, names.backend);
     }
@@ -81,6 +86,7 @@ static int look(struct explain *x, unsigned needs, struct err *err)
         const struct gce_rule *r = gce_slots_rule(&slots, rule);
         x->c.rule_found = found_of(r);
         x->c.rule = r != NULL ? *r : x->c.rule;
+        x->c.has_l4_rule = l4 && uid != NULL && gce_l4_rule_stands(&slots, uid, x->svc);
     }
     if ((needs & GCE_NEEDS_BACKEND) != 0) {
         const struct gce_bservice *b =

@@ -302,6 +302,7 @@ static int balancer_observe(struct lb_sync *s, struct err *err)
             continue;
         }
         s->observed_fresh = false;
+        gce_item_of(item)->done = NULL; /* it is seen now */
         gce_flow_release_formers(item);
         gce_flow_room_observe(s, item);
         if (item->err.code != ERR_OK) {
@@ -374,6 +375,8 @@ static bool is_of_l4(const struct gce_item *g)
     return g->decision.kind != GCE_KIND_NONE && gce_kind_part(g->decision.kind) == GCE_PART_L4;
 }
 
+/* The finalizer of its kind, and those of the kinds that go for it: they may have been taken off
+ * it, and what stands tells no more of them once the forwarding rule has gone (docs/adr/0096). */
 static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names)
 {
@@ -381,10 +384,18 @@ static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
         *ret_names = NULL;
         return 0;
     }
-    const char **names = ARENA_ARRAY(s->life, const char *, 1);
-    names[0] = gce_kind_finalizer(gce_item_of(item)->decision.mark);
+    const struct gce_item *g = gce_item_of(item);
+    const char **names = ARENA_ARRAY(s->life, const char *, GCE_KIND_MAX + 1);
+    size_t n = 0;
+    for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
+        bool goes = (g->former & BIT(k)) != 0;
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        if (name != NULL && (goes || k == (int)g->decision.mark)) {
+            names[n++] = name;
+        }
+    }
     *ret_names = names;
-    return names[0] != NULL ? 1 : 0;
+    return n;
 }
 
 /* The owner of finalizers and events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and the nodes
@@ -447,6 +458,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
         }
     }
     gce_flow_note_hold(s, op, outcome);
+    gce_stands_note(s, op, outcome, err);
     gce_op_wrote(&p->cloud, op, outcome, err);
     gce_neg_wrote(p->cloud.negs, op, outcome, err);
     gce_groups_wrote(p->groups, op, outcome, err);
@@ -468,6 +480,13 @@ static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
     return rc;
 }
 
+/* Kinds of cloud-provider-gcp went, and with them the generic controller's part, which serves no
+ * Service with a class of ingress-gce's. */
+static bool had_generic_part(const struct gce_item *g)
+{
+    return (g->former & (BIT(GCE_KIND_TARGET_POOL) | BIT(GCE_KIND_ILB_GROUPS))) != 0;
+}
+
 static void drop_formers(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
@@ -476,6 +495,10 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
      * has taken its place takes it off (docs/adr/0011). */
     if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&
         gce_legacy_is_on(&p->options.switches, item->in->service)) {
+        s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
+    }
+    if (gce_flow_is_built(item) && is_of_l4(g) && had_generic_part(g) &&
+        item->in->service->lb_class != NULL) {
         s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
     }
     unsigned gone = g->former | (gce_flow_is_built(item) ? 0 : BIT(g->decision.mark));
@@ -576,6 +599,7 @@ const struct lb_flow gce_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = gce_stands,
     .over = over,
     .wrote = wrote,
 };

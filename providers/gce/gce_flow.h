@@ -74,6 +74,14 @@ struct gce_item {
     /* operations by which that goes, not sealed; of the turn; NULL: the kinds do not change, or can
      * stand together */
     struct lb_plan *way;
+    /* Resources that this sync has made or taken away since its balancer was looked at, the last
+     * one first (gce_stands.c). */
+    struct gce_done {
+        enum gce_collection c;
+        const char *name;
+        enum gce_known now;
+        struct gce_done *before;
+    } *done;
     struct gce_slots rival; /* of the stage in which it may give way to another Service */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
@@ -145,6 +153,12 @@ bool gce_flow_groups_are_put_off(struct lb_sync *s);
 /* Appends them; before the operations of any balancer. */
 void gce_flow_groups_plan_beside(struct lb_sync *s, struct lb_plan *plan);
 
+/* gce_stands.c.  Keeps what an operation has done for its owners; at its end. */
+void gce_stands_note(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                     const struct err *err);
+/* struct lb_flow, stands. */
+const char *gce_stands(const struct lb_sync *s, const struct lb_item *item);
+
 /* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
@@ -154,8 +168,6 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
 void gce_flow_note_hold(struct lb_sync *s, const struct lb_op *op, unsigned outcome);
 bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item);
 
-/* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
-void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
 /* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event,
  * once; and their end. */
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item);
@@ -173,6 +185,13 @@ void gce_flow_read_ahead(struct lb_sync *s);
 /* Fills gce_item.decision, with a look at what is there where the decision needs one and it could
  * tell something.  Blocks then.  What keeps the Service from being synced now is in item->err. */
 void gce_flow_decide(struct lb_sync *s, struct lb_item *item);
+/* Does a Service bear a sign of this process or its like: a finalizer, or the mark? */
+bool gce_flow_has_sign(const struct tt_service *svc);
+/* The rules of an internal load balancer with NEGs, among the slots: looked for in the list alone;
+ * whether one of them was found.  `uid` of namespace kube-system. */
+void gce_l4_rule_slots(struct gce_slots *slots, const char *uid, const struct tt_service *svc);
+bool gce_l4_rule_stands(const struct gce_slots *slots, const char *uid,
+                        const struct tt_service *svc);
 /* Input of a check of another Service; `d` by its own settings, without reads. */
 typedef bool gce_others_test(const struct tt_service *other, const struct gce_decision *d,
                              const void *arg);

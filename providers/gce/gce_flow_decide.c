@@ -4,6 +4,7 @@
  * other Services say. */
 #include "providers/gce/gce_flow.h"
 
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
 
@@ -35,7 +36,56 @@ static int look_ahead(struct lb_sync *s, struct lb_item *item, struct gce_case *
     const struct gce_rule *r = gce_slots_rule(&was->slots, name);
     c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
     c->rule = r != NULL ? *r : c->rule;
+    c->has_l4_rule = gce_l4_rule_stands(&was->slots, was->facts.kube_system_uid, item->in->service);
     return ERR_OK;
+}
+
+/* The names that an internal load balancer with NEGs gives its IPv4 rules. */
+#define N_L4_RULES 3
+static void l4_rules(struct arena *a, const char *uid, const struct tt_service *svc,
+                     const char *ret[N_L4_RULES])
+{
+    struct gce_l4_names names;
+    gce_l4_names_make(a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
+    ret[0] = names.rule_tcp;
+    ret[1] = names.rule_udp;
+    ret[2] = names.rule_l3;
+}
+
+bool gce_l4_rule_stands(const struct gce_slots *slots, const char *uid,
+                        const struct tt_service *svc)
+{
+    const char *names[N_L4_RULES];
+    bool stands = false;
+    if (str_is_empty(uid)) {
+        return false;
+    }
+    l4_rules(slots->a, uid, svc, names);
+    for (size_t i = 0; i < N_L4_RULES; i++) {
+        const struct gce_rule *r = gce_slots_rule(slots, names[i]);
+        stands = stands || (r != NULL && str_eq(r->scheme, "INTERNAL"));
+    }
+    return stands;
+}
+
+void gce_l4_rule_slots(struct gce_slots *slots, const char *uid, const struct tt_service *svc)
+{
+    const char *names[N_L4_RULES];
+    l4_rules(slots->a, uid, svc, names);
+    for (size_t i = 0; i < N_L4_RULES; i++) {
+        gce_slots_add_rare(slots, GCE_RULES, names[i]);
+    }
+}
+
+/* Would an internal load balancer with NEGs go for what the Service asks?  Its rules are looked
+ * for beside the other one, in the list of rules, which costs no request of its own. */
+static bool asks_for_l4_rules(const struct lb_sync *s, const struct lb_item *item, unsigned needs)
+{
+    const struct gce_provider *p = gce_provider_of(s);
+    const struct gce_decision *d = &gce_item_of(item)->decision;
+    return (needs & GCE_NEEDS_RULE) != 0 && p->options.switches.run_ilb &&
+           d->is != GCE_KIND_ILB_NEGS && (d->former & 1u << GCE_KIND_ILB_NEGS) == 0 &&
+           !gce_snapshot_is_unlistable(p->cloud.snapshot, GCE_RULES);
 }
 
 /* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a
@@ -54,10 +104,14 @@ static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned
     if ((needs & GCE_NEEDS_RULE) != 0) {
         gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
     }
-    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+    bool l4 = asks_for_l4_rules(s, item, needs);
+    if ((needs & GCE_NEEDS_BACKEND) != 0 || l4) {
         rc = gce_kube_system_uid(p->kube_system, p->cloud.host, s->call, s->a, &uid, err);
     }
-    if (uid != NULL) {
+    if (uid != NULL && l4) {
+        gce_l4_rule_slots(&slots, uid, svc);
+    }
+    if (uid != NULL && (needs & GCE_NEEDS_BACKEND) != 0) {
         struct gce_l4_names names;
         gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
         backend = names.backend;
@@ -73,6 +127,7 @@ static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned
         const struct gce_rule *r = gce_slots_rule(&slots, rule);
         c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
         c->rule = r != NULL ? *r : c->rule;
+        c->has_l4_rule = l4 && gce_l4_rule_stands(&slots, uid, svc);
     }
     if ((needs & GCE_NEEDS_BACKEND) != 0) {
         const struct gce_bservice *b = gce_slots_bservice(&slots, str_nonnull(backend));
@@ -94,6 +149,13 @@ static bool has_kinds_finalizer(const struct tt_service *svc)
     return false;
 }
 
+bool gce_flow_has_sign(const struct tt_service *svc)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    return has_kinds_finalizer(svc) || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER) ||
+           mark_of(a, svc) != MARK_NONE;
+}
+
 #define YOUNG_US (60 * INT64_C(1000000))
 
 /* Has a Service without an address, and without the mark of a kind, had a balancer all the same?
@@ -108,8 +170,18 @@ static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_ser
         gce_snapshot_get(p->cloud.snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, NULL);
     int64_t age_us = p->cloud.host->wall_us(p->cloud.host->ctx) - svc->created_us;
     bool is_old = svc->created_us > 0 && age_us > YOUNG_US;
-    return known == GCE_PRESENT ||
-           (known == GCE_UNKNOWN && (is_old || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)));
+    return known == GCE_PRESENT || (known == GCE_UNKNOWN && (is_old || gce_flow_has_sign(svc)));
+}
+
+/* Does the rule of the legacy name stand, as far as is known without a request, beside a kind that
+ * has none of that name?  An earlier load balancer of the Service may have left it. */
+static bool stands_beside(const struct lb_sync *s, const struct tt_service *svc, enum gce_kind kind)
+{
+    const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    bool own_name =
+        kind != GCE_KIND_NONE && kind != GCE_KIND_ILB_NEGS && kind != GCE_KIND_NEGS_ONLY;
+    return !own_name && gce_snapshot_get(gce_cloud_of(s)->snapshot, GCE_KEY(GCE_RULES, rule),
+                                         GCE_SNAPSHOT_ANY, s->a, NULL) == GCE_PRESENT;
 }
 
 /* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that
@@ -124,13 +196,19 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     const char *mark = gce_kind_finalizer(gce_item_of(item)->decision.mark);
     bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
     bool moves = item->in->verb == TT_VERB_UPDATE; /* members alone: nothing of a race is done */
+    if (!moves && stands_beside(s, svc, kind)) {
+        return true;
+    }
     if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {
         return false;
+    }
+    if (svc->lb_class != NULL && kind == GCE_KIND_NONE) {
+        return gce_flow_has_sign(svc); /* else another controller made what it has */
     }
     if (svc->n_ingress == 0 && !has_kinds_finalizer(svc) && !may_have_lost_its_marks(s, svc)) {
         return false;
     }
-    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;
+    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS || svc->lb_class != NULL;
 }
 
 /* Beside another program that has the legacy part, a new internal Service may be that one's. */

@@ -46,13 +46,6 @@ bool gce_flow_hold_was_refused(struct lb_sync *s, const struct lb_item *item)
     return !str_is_empty(gce_told_text(p->cloud.told, s->a, about_hold(s->a, item->key)));
 }
 
-void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item)
-{
-    gce_flow_event_once(s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
-                        "The source ranges of IPv6 have no effect: the load balancer has an IPv4 "
-                        "address only.");
-}
-
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_provider *p = gce_provider_of(s);

@@ -8,6 +8,7 @@
  * done.  Only 404 means absent (§15 row 23). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_session.h"
 #include "providers/gce/model/gce_service_rules.h"
@@ -135,13 +136,15 @@ static int exists(struct gce_session *x, const struct tt_service *svc, bool *ret
      * where the Service would be ours. */
     bool ours = gce_svc_scheme(svc) == GCE_EXTERNAL &&
                 gce_svc_target_pool_is_ours(svc, NULL, x->p->options.rbs_default);
-    *ret_ip = pieces.rule == GCE_PRESENT ? pieces.rule_is.ip : "";
-    *ret_exists = pieces.rule == GCE_PRESENT || marked || pieces.pool || (ours && pieces.others);
+    bool has_rule = pieces.rule == GCE_PRESENT && gce_rule_is_own(svc, &pieces.rule_is);
+    *ret_ip = has_rule ? pieces.rule_is.ip : "";
+    *ret_exists = has_rule || marked || pieces.pool || (ours && pieces.others);
     return ERR_OK;
 }
 
-/* The answer by the class, without reads: for an unknown class nothing exists; NEGs alone are
- * looked for by the code that deletes them. */
+/* The answer by the class, without reads: for an unknown class nothing exists, unless a sign on the
+ * Service tells that it was served here before; NEGs alone are looked for by the code that deletes
+ * them. */
 static bool is_told_by_class(const struct gce_provider *p, const struct tt_service *svc,
                              bool *ret_exists)
 {
@@ -149,7 +152,8 @@ static bool is_told_by_class(const struct gce_provider *p, const struct tt_servi
     struct gce_decision d;
     gce_decide(&c, &d);
     *ret_exists = d.kind == GCE_KIND_NEGS_ONLY;
-    return svc->lb_class != NULL && (d.is == GCE_KIND_NONE || d.is == GCE_KIND_NEGS_ONLY);
+    bool foreign = d.is == GCE_KIND_NONE && !gce_flow_has_sign(svc);
+    return svc->lb_class != NULL && (foreign || d.is == GCE_KIND_NEGS_ONLY);
 }
 
 int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,

@@ -4,6 +4,7 @@
  *
  *     idle    the annotation has no effect as long as the condition holds
  *     kept    the annotation has gone, and its effect stays: told of the edit that took it away
+ *     ranges  source ranges of a family of which the load balancer has no address
  * Names of addresses are found or not by the look at the load balancer. */
 #include <string.h>
 
@@ -140,12 +141,53 @@ static void find_kept(struct lb_sync *s, const struct lb_item *item, const struc
     }
 }
 
+/* Does a load balancer of that kind get an address of the family? */
+static bool has_family(const struct asked *q, bool v6)
+{
+    const struct tt_service *svc = q->service;
+    bool v4_only = (BIT(q->decision->kind) & (POOL | ILB)) != 0 || svc->n_ip_families == 0;
+    for (uint32_t i = 0; !v4_only && i < svc->n_ip_families; i++) {
+        if (str_eq(svc->ip_families[i], v6 ? "IPv6" : "IPv4")) {
+            return true;
+        }
+    }
+    return v4_only && !v6;
+}
+
+/* A Service of which no range counts is refused, or gce_findings_nobody() reports it. */
+static void find_ranges(struct lb_sync *s, const struct lb_item *item, const struct asked *q)
+{
+    struct str_set all;
+    size_t n_idle = 0;
+    const char *idle_ranges = "";
+    const char *range;
+    if (svc_source_ranges(s->a, q->service, &all, NULL) != ERR_OK) {
+        return;
+    }
+    STR_SET_EACH (range, &all) {
+        if (!has_family(q, strchr(range, ':') != NULL)) {
+            idle_ranges = arena_printf(s->a, "%s%s%s", idle_ranges, n_idle > 0 ? ", " : "", range);
+            n_idle++;
+        }
+    }
+    if (n_idle > 0 && n_idle < all.n) {
+        bool in_spec = q->service->n_source_ranges > 0;
+        lb_finding(s, item, "SourceRangesOfOneFamily",
+                   in_spec ? "spec.loadBalancerSourceRanges" : LB_SOURCE_RANGES_ANNOTATION,
+                   "source ranges %s have no effect: the load balancer has no %s address",
+                   lb_finding_value(s->a, idle_ranges), has_family(q, true) ? "IPv4" : "IPv6");
+    }
+}
+
 void gce_idle_findings(struct lb_sync *s, const struct lb_item *item, const struct gce_decision *d,
                        const struct gce_options *o)
 {
     const struct asked q = {s->a, item->in->service, d, &o->l4};
     find_idle(s, item, &q);
     find_kept(s, item, &q);
+    if (d->kind != GCE_KIND_NEGS_ONLY) {
+        find_ranges(s, item, &q);
+    }
 }
 
 static const char *left_out_because(struct arena *a, const struct gce_bs_item *b, size_t nth,

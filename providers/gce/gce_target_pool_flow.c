@@ -166,23 +166,47 @@ static void keep_leftover(struct lb_sync *s, struct lb_item *item, const char *w
     item->err.retry_after_ms = KEPT_RETRY_MS;
 }
 
+/* A kind of this finalizer that goes in the same sync is not waited for. */
+static bool goes_too(const struct gce_item *g, const char *finalizer)
+{
+    for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
+        if ((g->former & 1u << (unsigned)k) != 0 &&
+            str_eq(gce_kind_finalizer((enum gce_kind)k), finalizer)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kind of the rule, internal or with a backend service, goes in the same sync. */
+static bool rule_goes_too(const struct gce_item *g, const struct gce_rule *rule)
+{
+    return str_eq(rule->scheme, "INTERNAL")
+               ? goes_too(g, GCE_FINALIZER_ILB_V1)
+               : goes_too(g, GCE_FINALIZER_NETLB_V2) || goes_too(g, GCE_FINALIZER_NETLB_V3);
+}
+
 /* §15 row 16: what is there decides, then the finalizers, then the annotations. */
 static void judge_delete(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_tp_item *t = item->data;
+    const struct gce_item *g = gce_item_of(item);
     const struct tt_service *svc = item->in->service;
     const struct gce_rule *rule = t->o.has_rule == GCE_PRESENT ? &t->o.rule : NULL;
     const char *foreign = gce_svc_foreign_finalizer(svc);
     const char *ingress = "ingress-gce";
     const char *ccm = "the cloud-controller-manager of cloud-provider-gcp";
     bool v1 = svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V1);
+    foreign = foreign != NULL && goes_too(g, foreign) ? NULL : foreign;
+    rule = rule != NULL && rule_goes_too(g, rule) ? NULL : rule;
     if (rule != NULL && str_eq(rule->scheme, "INTERNAL")) {
         keep_for_other(s, item, str_eq(foreign, GCE_FINALIZER_ILB_V2) ? ingress : ccm);
     } else if (rule != NULL && !str_is_empty(rule->backend_service) && !v1) {
         keep_for_other(s, item, ingress);
     } else if (foreign != NULL && !v1) {
         keep_for_other(s, item, str_eq(foreign, GCE_FINALIZER_ILB_V1) ? ccm : ingress);
-    } else if (rule == NULL && !v1 && t->o.has_pool != GCE_PRESENT &&
+    } else if (t->o.has_rule != GCE_PRESENT && !v1 && t->o.has_pool != GCE_PRESENT &&
+               (g->former & ~(1u << GCE_KIND_TARGET_POOL)) == 0 &&
                (gce_svc_scheme(svc) == GCE_INTERNAL ||
                 !gce_svc_target_pool_is_ours(svc, NULL, gce_provider_of(s)->options.rbs_default))) {
         if (svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)) {
@@ -303,9 +327,6 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     gce_tp_flow_serves(s, item);
-    if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
-        gce_flow_warn_ranges_v6(s, item);
-    }
     if (gce_svc_class_conflicts(item->in->service)) {
         gce_flow_event_once(
             s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,

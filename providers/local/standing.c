@@ -94,17 +94,6 @@ int local_standing_look(struct local_provider *p, struct err *err)
     return rc;
 }
 
-/* Without slots when it is not there. */
-static struct local_front what_stands(const struct local_provider *p, struct arena *a,
-                                      const struct local_frontend_id *id)
-{
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, &id->vip);
-    const struct local_front *f =
-        v == NULL ? NULL : local_standing_front(v->fronts, v->n_fronts, id);
-
-    return f == NULL ? (struct local_front){.id = *id} : *f;
-}
-
 /* IPVS sends no events: a change that starts from an old state would be refused.  A frontend that
  * was IPVS' before may have destinations that drain. */
 int local_standing_read_ipvs(struct local_provider *p, struct arena *a, const struct served *v,
@@ -115,7 +104,8 @@ int local_standing_read_ipvs(struct local_provider *p, struct arena *a, const st
     for (size_t i = 0; rc == ERR_OK && i < v->n; i++) {
         const struct local_frontend_id *id = &v->fronts[i].front.id;
         struct local_ipvs_list l = {.service = {.id = *id}};
-        if (local_mode_is_ipvs(v->fronts[i].serve->mode) || what_stands(p, a, id).ipvs.served) {
+        if (local_mode_is_ipvs(v->fronts[i].serve->mode) ||
+            local_mirror_front(p->mirror, a, id).ipvs.served) {
             rc = p->kernel->ops->ipvs_read(p->kernel, a, &l, err);
             if (rc == ERR_OK) {
                 local_mirror_ipvs(p->mirror, &l, clock_now_ms(p->clock));
@@ -175,7 +165,7 @@ void local_standing_compare(struct local_provider *p, struct arena *a, struct st
     c->targets = ARENA_ARRAY(a, struct local_target_set, v->n + 1);
     c->n_have = v->n;
     for (size_t i = 0; i < v->n; i++) {
-        c->have[i] = what_stands(p, a, &v->fronts[i].front.id);
+        c->have[i] = local_mirror_front(p->mirror, a, &v->fronts[i].front.id);
         want_front(p, a, &v->fronts[i], c, i);
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common.c: what the actions of all services need: ids, settings, lists, tags, pages, and who uses
- * a security group.
+/* common.c: what the actions of all services need: ids, settings, lists, tags, and who uses a
+ * security group.
  *
- * Ids come from the simulator's seeded randomness, so the same start gives the same ids.  Tokens of
- * pages are the place in the list, under a mark that a client does not make up by chance.
+ * Ids come from the simulator's seeded randomness, so the same start gives the same ids.
  * Source: docs/spec/aws.md §3.4, §9.3. */
 #include "sim/aws/aws.h"
 
@@ -11,8 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-
-#define TOKEN_MARK "sim-page-"
 
 /* --- ids, names, time ------------------------------------------------------------------------- */
 
@@ -133,49 +130,6 @@ bool amz_has_text(struct json_object *list, const char *text)
 void amz_remove_at(struct json_object *list, size_t i)
 {
     (void)json_object_array_del_idx(list, i, 1);
-}
-
-/* --- pages ------------------------------------------------------------------------------------ */
-
-/* The place in the list that a token names; false: no page gave it. */
-static bool read_token(const char *token, size_t n, size_t *ret_from)
-{
-    uint64_t from = 0;
-    bool ok = !token || (str_has_prefix(token, TOKEN_MARK) &&
-                         str_to_u64(token + strlen(TOKEN_MARK), &from) && from > 0);
-    *ret_from = ok && from < n ? (size_t)from : ok ? n : 0;
-    return ok;
-}
-
-/* How many items a page has at most. */
-static size_t page_size(struct amz_request *q, size_t most)
-{
-    int64_t asked = json_int(q->in, q->service == AMZ_EC2 ? "MaxResults" : "PageSize", 0);
-    int64_t ours = amz_setting(q->aws, "page_size", 0);
-    size_t size = most ? most : SIZE_MAX;
-    size = asked > 0 && (size_t)asked < size ? (size_t)asked : size;
-    return ours > 0 && (size_t)ours < size ? (size_t)ours : size;
-}
-
-bool amz_page(struct amz_request *q, const char *member, struct json_object *items, size_t most)
-{
-    bool ec2 = q->service == AMZ_EC2;
-    size_t n = json_len(items), from = 0, size = page_size(q, most);
-    const char *token = json_str(q->in, ec2 ? "NextToken" : "Marker");
-    if (!read_token(token, n, &from)) {
-        json_object_put(items);
-        return amz_refuse(q, ec2 ? "InvalidNextToken" : "ValidationError",
-                          "The token '%.80s' is not valid", token);
-    }
-    size_t to = n - from > size ? from + size : n;
-    if (to < n) {
-        json_add_str(q->out, ec2 ? "NextToken" : "NextMarker",
-                     arena_printf(q->a, TOKEN_MARK "%zu", to));
-        (void)json_object_array_del_idx(items, to, n - to);
-    }
-    (void)json_object_array_del_idx(items, 0, from);
-    json_add(q->out, member, items);
-    return true;
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */

@@ -70,8 +70,7 @@ class Template:
             w.start()
             for name in names:
                 w.create(name, self.meta(name))
-            self.addresses = {name: w.until_address(name) for name in names}
-            w.until("it is done", lambda: len(w.logged('"Synced"')) >= len(names))
+            self.addresses = {name: w.until_made(name) for name in names}
             w.stop()
             state = w.must("GET", "/sim/state")
         state["kubernetes"]["events"] = []

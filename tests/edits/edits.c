@@ -132,9 +132,29 @@ bool edit_is_bare(const struct edit *e)
     return ports && (edit_effects(e) & EDIT_BARE) != 0;
 }
 
+static bool names(const struct edit *e, const char *field)
+{
+    return str_eq(e->field->name, field) || (e->field2 != NULL && str_eq(e->field2->name, field));
+}
+
+static bool gives_ranges(const struct edit_field *f, const struct edit_value *v)
+{
+    return f != NULL && (str_eq(f->name, "spec.loadBalancerSourceRanges") ||
+                         (str_eq(f->name, "spec") && strstr(v->json, "SourceRanges") != NULL));
+}
+
+/* Azure's provider refuses ranges in the spec beside ranges in an annotation
+ * (docs/spec/azure.md 9.3). */
+static bool is_refused_together(const struct edit *e)
+{
+    return str_eq(e->kind->cloud, "azure") &&
+           (gives_ranges(e->field, e->value) || gives_ranges(e->field2, e->value2)) &&
+           names(e, "service.beta.kubernetes.io/load-balancer-source-ranges");
+}
+
 bool edit_is_good(const struct edit *e)
 {
-    if (edit_is_bare(e) && !str_eq(e->kind->cloud, "gce")) {
+    if (is_refused_together(e) || (edit_is_bare(e) && !str_eq(e->kind->cloud, "gce"))) {
         return false;
     }
     return e->value->nature == EDIT_GOOD && (e->value2 == NULL || e->value2->nature == EDIT_GOOD);

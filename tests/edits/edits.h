@@ -59,6 +59,7 @@ enum edit_effect {
     EDIT_SAME = 1 << 9, /* alone it asks for what is so already, or for nothing of the cloud */
     EDIT_HALF_OUT =
         1 << 10, /* with another one of these the Service is not one of trimtab any more */
+    EDIT_PARTLY = 1 << 11, /* a part of the value has no effect */
 };
 
 struct edit_value {

@@ -2,10 +2,10 @@
 /* faults.c: the faults of an edit's writes (trial.h): refused once, for good, lost, or the
  * controller dies.
  *
- * "For good" holds for the body of the call: the cloud refuses the same body again until the fault
- * is healed, and takes others, above all the one that puts the former state back.  A missing
- * permission refuses every call of the kind, from the edit on; one that is withdrawn, from that
- * call on.
+ * Once refused for a missing right, an edit is carried out within minutes.  "For good" holds for
+ * the body of the call: the cloud refuses the same body again until the fault is healed, and takes
+ * others, above all the one that puts the former state back.  A missing permission refuses every
+ * call of the kind, from the edit on; one that is withdrawn, from that call on.
  *
  * Two faults at once, of which a restart is one: the controller dies before the call, and the next
  * process is refused; or it is refused, nothing of the kind is taken, so that nothing can be put
@@ -24,6 +24,7 @@
 const struct fault_kind edit_faults[] = {
     {"once-503", EFFECT_REFUSED, 503, SCOPE_CLOUD},
     {"once-400", EFFECT_REFUSED, 400, SCOPE_WRITES_BUT_AWS},
+    {"once-403", EFFECT_REFUSED, 403, SCOPE_GOOGLE_WRITES},
     {"lost", EFFECT_LOST, 0, SCOPE_CLOUD},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_CLOUD},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_CLOUD},

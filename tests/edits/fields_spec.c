@@ -12,6 +12,8 @@
 #define UDP    "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"
 #define AFFINE "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"
 
+#define RANGES_OF_BOTH "[\"192.0.2.0/24\",\"2001:db8::/32\"]"
+
 const struct edit_field edit_fields_spec[] = {
     {"*",
      "spec.ports",
@@ -36,9 +38,30 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_GOOD, "[\"192.0.2.0/24\",\"10.0.0.0/8\"]"},
       {EDIT_GOOD, "[\"0.0.0.0/0\"]", EDIT_SAME},
       {EDIT_IMPOSSIBLE, "[\"2001:db8::/32\"]"},
-      {EDIT_IMPOSSIBLE, "[\"192.0.2.0/24\",\"2001:db8::/32\"]"},
       {EDIT_BLANK, "[\" 192.0.2.0/24 \"]"},
       {EDIT_BAD, "[\"everybody\"]"}}},
+    {"gce-*", "spec.loadBalancerSourceRanges", {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"aws-nlb", "spec.loadBalancerSourceRanges", {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"aws-nlb-internal",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"aws-nlb-groups", "spec.loadBalancerSourceRanges", {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH}}},
+    {"aws-classic",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"azure-external",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"azure-internal",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"azure-node-ports",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"azure-two-balancers",
+     "spec.loadBalancerSourceRanges",
+     {{EDIT_IMPOSSIBLE, RANGES_OF_BOTH, EDIT_PARTLY}}},
+    {"azure-both-families", "spec.loadBalancerSourceRanges", {{EDIT_GOOD, RANGES_OF_BOTH}}},
     {"*",
      "service.beta.kubernetes.io/load-balancer-source-ranges",
      {{EDIT_GOOD, "\"192.0.2.0/24,198.51.100.0/24\""},

@@ -128,18 +128,27 @@ static int64_t gap_of_port(const struct judge *j, struct json_object *after,
     return lost ? -1 : longest_ms;
 }
 
+/* The shortest time between two tries: what begins sooner is of the same one, as when an edit asks
+ * for another listener and for other rules. */
+#define TRY_MS 5000
+
+/* In how many tries the port is interrupted. */
 static size_t gaps_of_port(const struct judge *j, struct json_object *after,
                            struct json_object *reach_after, const struct served_port *p)
 {
     struct reach_ranges must = kept(j, after, reach_after, p);
     size_t gaps = 0;
+    int64_t since_ms = 0;
     bool lost = false;
     for (size_t i = 0; i < history_len(j->history); i++) {
         const struct moment *m = history_at(j->history, i);
         bool was_lost = lost;
         lost =
             !reach_ranges_empty(lost_at(j, m, must, host_of(j, j->before), host_of(j, after), p));
-        gaps += lost && !was_lost;
+        if (lost && !was_lost && (gaps == 0 || m->at_ms - since_ms >= TRY_MS)) {
+            gaps++;
+            since_ms = m->at_ms;
+        }
     }
     return gaps;
 }
@@ -153,7 +162,7 @@ void judge_once(const struct judge *j, struct json_object *after, struct json_ob
         if (gaps > 1) {
             j->report(j->arg,
                       arena_printf(j->a,
-                                   "E1: %s is interrupted %zu times for what the cloud refuses",
+                                   "E1: %s is interrupted in %zu tries for what the cloud refuses",
                                    served_port_text(j->a, &ports[i]), gaps));
         }
     }
@@ -192,21 +201,54 @@ int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_
     return longest_ms;
 }
 
-void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
-                  bool announced)
+/* A port for which the load balancer has no listener is left out if `torn`. */
+static void judge_ports(const struct judge *j, struct json_object *after,
+                        struct json_object *reach_after, size_t from, bool torn)
 {
-    size_t from = announced ? history_len(j->history) - 1 : 0;
     struct served_port ports[SERVED_PORTS_MAX];
     size_t n = served_ports(j->before, ports);
     const char *old = host_of(j, j->before);
     const char *new = host_of(j, after);
+    struct json_object *there = json_member(reach_after, str_nonnull(old));
     for (size_t i = 0; i < n; i++) {
-        course_of_port(j, after, reach_after, &ports[i], from);
+        if (!torn || json_member(there, served_port_text(j->a, &ports[i])) != NULL) {
+            course_of_port(j, after, reach_after, &ports[i], from);
+        }
     }
     if (!has(j, EDIT_MOVES) && !has(j, EDIT_LEAVES) && !str_eq(old, new)) {
         j->report(j->arg,
                   arena_printf(j->a, "E1: the address was %s and is %s", old, str_or(new, "none")));
     }
+}
+
+void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  bool announced)
+{
+    judge_ports(j, after, reach_after, announced ? history_len(j->history) - 1 : 0, false);
+}
+
+#define SPARE_PORT_MIN 65436
+
+/* Has the balancer had a listener on a spare port (docs/adr/0030)? */
+static bool has_asked(const struct judge *j, const char *host)
+{
+    for (size_t i = 0; i < history_len(j->history); i++) {
+        struct json_object *there = json_member(history_at(j->history, i)->reach, host);
+        for (int port = SPARE_PORT_MIN; there != NULL && port <= UINT16_MAX; port++) {
+            if (json_member(there, arena_printf(j->a, "TCP/%d", port)) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void judge_torn(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                bool announced)
+{
+    const char *host = str_nonnull(host_of(j, j->before));
+    bool torn = announced && has_asked(j, host) && json_member(reach_after, host) != NULL;
+    judge_ports(j, after, reach_after, announced ? history_len(j->history) - 1 : 0, torn);
 }
 
 /* Without source ranges: its former clients. */
@@ -369,6 +411,9 @@ void judge_heard(const struct judge *j, const struct edit *e, struct json_object
     if (judged && !has(j, EDIT_SAME) && writes == 0 && str_eq(before, after)) {
         j->report(j->arg, "E7: the edit has no effect, and no Warning says so");
     }
+    if (judged && has(j, EDIT_PARTLY) && str_eq(before, after)) {
+        j->report(j->arg, "E7: a part of the value has no effect, and no Warning says so");
+    }
 }
 
 const char *judge_warnings(struct arena *a, struct json_object *events)
@@ -403,12 +448,29 @@ const char *judge_nodes(const struct judge *j, struct json_object *service,
     return "";
 }
 
+/* On Azure a port may be asked for without a rule of the load balancer.  Of a Service all of whose
+ * ports are, reach knows no nodes: they are behind listeners. */
+static bool asks_for_no_listener(const struct judge *j, struct json_object *service)
+{
+    struct json_object *ports = json_path(service, "spec.ports");
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    bool none = json_len(ports) > 0;
+    for (size_t i = 0; i < json_len(ports); i++) {
+        long long port = json_int(json_object_array_get_idx(ports, i), "port", 0);
+        const char *key =
+            arena_printf(j->a, "service.beta.kubernetes.io/port_%lld_no_lb_rule", port);
+        none = none && str_eq(json_str(notes, key), "true");
+    }
+    return none;
+}
+
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before)
 {
     const char *mine = judge_nodes(j, web, reach);
     const char *theirs = judge_nodes(j, near, reach);
-    if (!has(j, EDIT_MEMBERS) && !str_eq(mine, theirs)) {
+    bool asked = !has(j, EDIT_MEMBERS) && !(*mine == '\0' && asks_for_no_listener(j, web));
+    if (asked && !str_eq(mine, theirs)) {
         j->report(j->arg, arena_printf(j->a, "E3: %s: behind web are \"%s\", behind near \"%s\"",
                                        when, mine, theirs));
     }

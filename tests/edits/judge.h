@@ -30,13 +30,19 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * it may be made: no order of requests helps then.  The address that was published is still in the
  * cloud (`world`), so that the Service has it again with the right. */
 void judge_held(const struct judge *j, struct json_object *world);
+/* E1, when the right to make listeners of classic load balancers is withdrawn on AWS in between: a
+ * listener of a port cannot come before the former one has gone.  A port is let off that has no
+ * listener, if a plan has announced the interruption, a listener on a spare port has asked for the
+ * right before, and the load balancer is still there. */
+void judge_torn(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                bool announced);
 /* The longest time in which a client that both Services allow was not served at a port, in
  * milliseconds of the fake clock from the call that takes to the call that serves again; 0: none;
  * -1: the history ends so.  *ret_port, in the arena, is that port ("TCP/80"). */
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port);
 /* E1: of the moments so far, in which the cloud has refused the replacement for good, at most one
- * interruption is for it: not one at each retry. */
+ * try interrupts for it: not each retry. */
 void judge_once(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 /* E6: in the end each port is served to exactly the allowed clients (`good`), and removed ports to
  * none. */
@@ -49,7 +55,7 @@ void judge_nobody(const struct judge *j, struct json_object *after,
 /* E8: an edit that is EDIT_UNSENT has made no write to the cloud, nor has a further try of it. */
 void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
 /* E3: web has the nodes that near has, and these are others than `before`, which were near's; not
- * asked of an edit by which other nodes take part.
+ * asked of an edit by which other nodes take part, or no port has a listener.
  * Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/base/strset.h"
 
 #define RANGES_NOTE "service.beta.kubernetes.io/load-balancer-source-ranges"
 
@@ -70,7 +71,7 @@ struct reach_ranges served_clients(struct arena *a, struct json_object *reach, c
 const char *served_nodes(struct arena *a, struct json_object *reach, const char *host,
                          const struct served_port *p)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    struct str_set nodes = {0}; /* a port may be listed beside "all ports", with the same nodes */
     struct json_object *ports = host == NULL ? NULL : json_member(reach, host);
     if (ports == NULL) {
         return "";
@@ -80,11 +81,12 @@ const char *served_nodes(struct arena *a, struct json_object *reach, const char 
         struct json_object *targets = covers(key, p) ? json_member(entry, "targets") : NULL;
         for (size_t i = 0; i < json_len(targets); i++) {
             const char *name = json_str(json_object_array_get_idx(targets, i), "target");
-            const char *colon = strrchr(name, ':');
-            str_appendf(&b, "%s%.*s", b.len > 0 ? " " : "", (int)(colon - name), name);
+            const char *node = arena_printf(a, "%.*s", (int)(strrchr(name, ':') - name), name);
+            struct str_set one = str_set_make(a, &node, 1);
+            nodes = str_set_union(a, &nodes, &one);
         }
     }
-    return str_buf_to_arena(&b, a);
+    return str_set_text(a, &nodes, " ");
 }
 
 struct reach_ranges served_allowed(struct arena *a, struct json_object *service,

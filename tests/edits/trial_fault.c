@@ -19,12 +19,14 @@
 #define CHAIN_MS   1000000
 #define RETRIES_MS 700000
 
-/* Does the cloud say, again and again, that it does not take this?  On AWS a listener on a spare
- * port asks for the right at each try (docs/adr/0030), so a withdrawn one causes writes. */
-static bool refuses_for_good(const struct fault_kind *k, const char *call)
+/* E4: after one refusal for a missing right the edit is carried out as soon as after any. */
+#define ONCE_MS 310000
+
+/* Does the cloud say, again and again, that it does not take this? */
+static bool refuses_for_good(const struct fault_kind *k)
 {
-    bool withdrawn = k->effect == EFFECT_DOWN && !str_has_prefix(call, "aws ");
-    bool lasts = k->effect == EFFECT_NEVER || k->effect == EFFECT_WITHOUT || withdrawn;
+    bool lasts =
+        k->effect == EFFECT_NEVER || k->effect == EFFECT_WITHOUT || k->effect == EFFECT_DOWN;
     return lasts && k->status != 429 && strstr(k->name, "throttled") == NULL;
 }
 
@@ -44,7 +46,7 @@ static int settle_chain(struct trial *t)
 /* E1 and E8: retries of what is refused neither interrupt nor write. */
 static int watch_retries(struct trial *t, struct judge *j)
 {
-    if (!refuses_for_good(t->args->fault, t->args->call)) {
+    if (!refuses_for_good(t->args->fault)) {
         return ERR_OK;
     }
     t->s.kind = NULL; /* the stage would heal it meanwhile */
@@ -62,12 +64,34 @@ static int watch_retries(struct trial *t, struct judge *j)
 
 /* Google has said that it may be made: the first request of the kind is that question
  * (docs/adr/0049).  "gce compute.forwardingRules.insert /… #2" */
-static bool is_withdrawn_in_between(const struct trial *t)
+static bool is_withdrawn_on_google(const char *call)
 {
-    const char *call = t->args->call;
     const char *number = strrchr(call, '#');
-    return t->args->fault->effect == EFFECT_DOWN && str_has_prefix(call, "gce ") &&
-           strstr(call, ".insert ") != NULL && number != NULL && strtol(number + 1, NULL, 10) > 1;
+    return str_has_prefix(call, "gce ") && strstr(call, ".insert ") != NULL && number != NULL &&
+           strtol(number + 1, NULL, 10) > 1;
+}
+
+/* "aws elb.CreateLoadBalancerListeners /a0123,443 #1": not one on a spare port, which
+ * stands as "nodeport" (names_aws.c). */
+static bool makes_listener(const char *call)
+{
+    return strstr(call, " elb.CreateLoadBalancerListeners /") != NULL &&
+           strstr(call, ",nodeport #") == NULL;
+}
+
+/* E1 while the fault lasts. */
+static void judge_down(struct trial *t, const struct judge *j)
+{
+    struct json_object *web = service_now(t, "web");
+    struct json_object *reach = history_now(t->h);
+    bool down = t->args->fault->effect == EFFECT_DOWN;
+    if (down && is_withdrawn_on_google(t->args->call)) {
+        judge_held(j, rig_world(t->s.rig));
+    } else if (down && makes_listener(t->args->call)) {
+        judge_torn(j, web, reach, atomic_load(&t->announced));
+    } else {
+        judge_course(j, web, reach, atomic_load(&t->announced));
+    }
 }
 
 /* E1 while the fault lasts and after; in the end the same as without it. */
@@ -81,18 +105,19 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     if (edit_now(t, patch) / 100 != 2) {
         return err_set(&t->err, ERR_BUG, "the edit is not taken");
     }
-    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : RIG_LATER);
+    bool soon = args->fault->effect == EFFECT_REFUSED && args->fault->status == 403;
+    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : soon ? ONCE_MS : RIG_LATER);
     if (rc == ERR_OK && args->fault->effect == EFFECT_STUCK) {
         rc = stage_restart(&t->s);
         rc = rc == ERR_OK ? stage_settle(&t->s, STAGE_HEALED_MS / 2) : rc;
     }
     rc = rc == ERR_OK && down ? watch_retries(t, j) : rc;
     if (rc == ERR_OK && down) {
-        if (is_withdrawn_in_between(t)) {
-            judge_held(j, rig_world(t->s.rig));
-        } else {
-            judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+        /* On Azure the provider does not say so after a failure (docs/adr/0093). */
+        if (!str_has_prefix(t->args->call, "azure ")) {
+            judge_nobody(j, service_now(t, "web"), history_now(t->h));
         }
+        judge_down(t, j);
         history_begin(t->h);
         probe_heal(t->s.probe);
         rc = stage_settle(&t->s, RIG_LATER);

@@ -78,6 +78,17 @@ static struct tt_service *lb_of_side(struct arena *a, const struct tt_service *s
     return copy;
 }
 
+/* By a class upstream answers without the rule.  The product looks at the rule for what stands
+ * beside, and tries again when that fails. */
+static struct asked by_class(const struct asked *q)
+{
+    struct asked known = *q;
+    if (q->service->lb_class != NULL && q->found == GCE_FOUND_FAILED) {
+        known.found = GCE_FOUND_ABSENT;
+    }
+    return known;
+}
+
 /* ---- what it wants (§1.3) -------------------------------------------------------------------- */
 
 /* The kind that it would get as a new Service, of the L4 controllers alone. */
@@ -107,7 +118,8 @@ bool asked_wants_netlb(struct arena *a, const struct tt_service *s)
 
 bool asked_ilb_is_ours(struct arena *a, const struct asked *q)
 {
-    struct gce_decision d = decide(lb_of_side(a, q->service, true), q, &both);
+    const struct asked known = by_class(q);
+    struct gce_decision d = decide(lb_of_side(a, q->service, true), &known, &both);
     return d.kind == GCE_KIND_ILB_NEGS && !d.teardown;
 }
 
@@ -124,19 +136,22 @@ bool asked_netlb_is_rbs(struct arena *a, const struct asked *q, bool rbs_default
 {
     struct gce_switches flags = both;
     flags.rbs_default = rbs_default;
-    struct gce_decision d = decide(of_side(a, q->service, false), q, &flags);
+    const struct asked known = by_class(q);
+    struct gce_decision d = decide(of_side(a, q->service, false), &known, &flags);
     return (is_netlb(d.kind) && !d.teardown) || d.guard_race || d.guard_migration;
 }
 
 bool asked_netlb_needs_deletion(const struct asked *q)
 {
-    struct gce_decision d = decide(q->service, q, &both);
+    const struct asked known = by_class(q);
+    struct gce_decision d = decide(q->service, &known, &both);
     return (d.teardown && is_netlb(d.kind)) || ((d.former & BIT_NETLB) != 0 && !d.guard_race);
 }
 
 const char *asked_netlb_guard(struct arena *a, const struct asked *q)
 {
-    struct gce_decision d = decide(lb_of_side(a, q->service, false), q, &both);
+    const struct asked known = by_class(q);
+    struct gce_decision d = decide(lb_of_side(a, q->service, false), &known, &both);
     bool has_pool = str_eq(d.rule, "netlb-v1") || str_eq(d.rule, "netlb-pool");
     return d.guard_race ? "race" : d.guard_migration ? "migration" : has_pool ? "stop" : "continue";
 }

@@ -64,6 +64,10 @@ struct flow {
     /* the addresses of these Services may change: their users asked for it; blank
      * separated; NULL: none's */
     const char *moves;
+    /* the cloud exchanges their address within one write, or the owner has said that it may go, so
+     * that the former one, which the status still names, serves no more; else it serves until the
+     * status names another one */
+    bool swaps;
     const char *ends
         /* texts that occur in what world_text() says of the end; "!text" does not */
         [FLOW_ENDS_MAX];

@@ -3,6 +3,9 @@
  * docs/spec/aws.md 4, 5, 7. */
 #include "tests/fault/flows_aws.h"
 
+#define OTHERS NOTE("type") ":\"external\""
+#define OVER   NOTE("handed-over") ":\"true\""
+
 const struct flow flows_aws[] = {
     /* ---- network balancers come ---- */
     {AWS, .name = "aws-nlb-first", .steps = {{STEP_CREATE, "web", NLB_OF(ONE_PORT)}}},
@@ -80,6 +83,22 @@ const struct flow flows_aws[] = {
      .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", ON_NLB}}},
     {AWS, .name = "aws-classic-again", .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", CLASSIC}}},
+    /* ---- handed over to another controller ---- */
+    {AWS, .name = "aws-nlb-handed-over", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS)},
+               {STEP_REST, "web", NULL},
+               {STEP_PATCH, "web", ANNOTATE(OVER)}},
+     .moves = "web", .swaps = true, .ends = {"!{default/web}"}},
+    {AWS, .name = "aws-classic-handed-over", .start = {OLD, WEB_CLASSIC},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS "," OVER)}}, .moves = "web", .swaps = true,
+     .ends = {"!{default/web}"}},
+    {AWS, .name = "aws-nlb-handed-over-and-back", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS)},
+               {STEP_ADD_NODES, "1", NULL},
+               {STEP_PATCH, "web", ANNOTATE(NLB)}}},
+    {AWS, .name = "aws-nlb-handed-over-deleted", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS)}, {STEP_DELETE, "web", NULL}},
+     .ends = {"!{default/web}"}},
     /* ---- of the other kind: refused while the first is there, which goes with the Service ---- */
     {AWS, .name = "aws-classic-to-nlb", .start = {NEAR, OLD, WEB_CLASSIC},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NLB)},

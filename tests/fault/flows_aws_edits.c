@@ -7,6 +7,8 @@
 #define PORT(x)  SPEC("\"ports\":[{\"name\":\"http\",\"port\":80," x "}]")
 #define PROBE(x) NOTE("healthcheck-" x)
 
+#define CROSSES NOTE("cross-zone-load-balancing-enabled") ":\"true\""
+
 const struct flow flows_aws_edits[] = {
     /* ---- network balancers ---- */
     {AWS, .name = "aws-nlb-ranges", .start = {NEAR, WEB}, EDIT(SPEC(RANGES(TEN "," DOCS)))},
@@ -103,6 +105,18 @@ const struct flow flows_aws_edits[] = {
      EDIT(ANNOTATE(NOTE("security-groups") ":null"))},
     {AWS, .name = "aws-classic-other-groups",
      .start = {{"old", CLASSIC_WITH(OWN)}, {"web", CLASSIC_WITH(OWN)}}, EDIT(ANNOTATE(OWN_2))},
+    /* ---- nodes are left only in zones where the load balancer has no subnet; that it serves
+     * across zones does not help ---- */
+    {AWS, .name = "aws-nlb-zone-loses-its-nodes",
+     .start = {NEAR, {"web", NLB_WITH(NOTE("subnets") ":\"users-a\"")}},
+     .steps = {{STEP_REMOVE_NODE, "node-0", NULL},
+               {STEP_REMOVE_NODE, "node-3", NULL},
+               {STEP_PATCH, "web", ANNOTATE(CROSSES)}}},
+    {AWS, .name = "aws-classic-zone-loses-its-nodes",
+     .start = {OLD, {"web", CLASSIC_WITH(NOTE("subnets") ":\"users-a\"")}},
+     .steps = {{STEP_REMOVE_NODE, "node-0", NULL},
+               {STEP_REMOVE_NODE, "node-3", NULL},
+               {STEP_PATCH, "web", ANNOTATE(CROSSES)}}},
     {AWS, .name = "aws-classic-extra-group", .start = {OLD, WEB_CLASSIC}, EDIT(ANNOTATE(EXTRA))},
     {0},
 };

@@ -24,9 +24,7 @@ const struct flow flows_azure_blind[] = {
     {BLIND, .name = "azure-blind-gone-at-once", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", EXTERNAL}, {STEP_REST}, {STEP_DELETE, "web"}},
      .ends = {"!" PIP}},
-    /* `but`: when the answer to the last write of the finalizers is lost, the Service's mark says
-     * afterwards that it was edited, not that it was made. */
-    {BLIND, .name = "azure-blind-off-and-on", .but = "lost", .start = {NEAR, WEB},
+    {BLIND, .name = "azure-blind-off-and-on", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")},
                {STEP_REST, "web"},
                {STEP_PATCH, "web", SPEC("\"type\":\"LoadBalancer\"")}},
@@ -44,7 +42,7 @@ const struct flow flows_azure_blind[] = {
      .steps = {{STEP_DELETE, "web"}, {STEP_REST}, {STEP_DELETE, "mate"}}, .ends = {"!" PIP}},
     {BLIND, .name = "azure-blind-own-address", .start = {NEAR, {"web", NOTED(USERS)}},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":null")}}, .moves = "web",
-     .ends = {PIP}},
+     .swaps = true, .ends = {PIP}},
     {BLIND, .name = "azure-blind-ip-tags", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-ip-tags") ":\"FirstPartyUsage=/x\"")}},
      .moves = "web", .ends = {"FirstPartyUsage"}},

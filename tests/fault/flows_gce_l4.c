@@ -16,7 +16,14 @@
 #define TO_LOCAL   SPEC(LOCAL)
 #define TO_CLUSTER SPEC("\"externalTrafficPolicy\":\"Cluster\",\"healthCheckNodePort\":null")
 #define TO_UDP     SPEC("\"ports\":[{\"port\":80,\"protocol\":\"UDP\"}]")
-#define PODS       "{\"node-0\":1,\"node-4\":2}"
+#define NO_TYPE    SPEC("\"type\":\"ClusterIP\"")
+#define TO_CLASS(x)                                                                                \
+    "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","                     \
+    "\"loadBalancerClass\":"                                                                       \
+    "\"networking.gke.io/" x "\"}}"
+#define ONLY_GENERIC                                                                               \
+    "{\"metadata\":{\"finalizers\":[\"service.kubernetes.io/load-balancer-cleanup\"]}}"
+#define PODS "{\"node-0\":1,\"node-4\":2}"
 
 #define ILB        "{" PORT_80 "," INTERNAL "}"
 #define ILB_LOC    "{" PORT_80 "," LOCAL "," INTERNAL "}"
@@ -220,6 +227,30 @@ const struct flow flows_gce_l4[] = {
     {.name = "kind-group-to-pool",
      .start = {{"web", ILB}},
      .steps = {{STEP_PATCH, "web", NOTES("\"networking.gke.io/load-balancer-type\":null")}},
+     .moves = "web"},
+    /* A class comes, and the finalizers that told of the former kind have gone. */
+    {.name = "kind-pool-to-class-external",
+     ONLY(both, PLAIN),
+     .steps = {{STEP_PATCH, "web", NO_TYPE}, {STEP_PATCH, "web", TO_CLASS("l4-regional-external")}},
+     .cold = true,
+     .moves = "web"},
+    {.name = "kind-pool-to-class-internal",
+     ONLY(both, PLAIN),
+     .steps = {{STEP_PATCH, "web", NO_TYPE}, {STEP_PATCH, "web", TO_CLASS("l4-regional-internal")}},
+     .cold = true,
+     .moves = "web"},
+    /* The generic finalizer alone is left of it, and the Service goes. */
+    {.name = "kind-pool-to-class-deleted",
+     ONLY(both, PLAIN),
+     .steps = {{STEP_PATCH, "web", NO_TYPE},
+               {STEP_PATCH, "web", TO_CLASS("l4-regional-external")},
+               {STEP_PATCH, "web", ONLY_GENERIC},
+               {STEP_DELETE, "web"}},
+     .cold = true},
+    {.name = "kind-ilb-to-pool-unmarked",
+     ONLY(both, ILB),
+     .steps = {{STEP_PATCH, "web", "{\"metadata\":{\"finalizers\":null,\"annotations\":null}}"}},
+     .cold = true,
      .moves = "web"},
     {.name = "kind-subsetting-on",
      .start = {{"web", ILB}},

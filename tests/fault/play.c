@@ -148,7 +148,9 @@ static int run(struct play *p, struct json_object *world, const char *call)
         char **names = str_split(p->s.a, f->moves, ' ', &n);
         for (size_t i = 0; i < n; i++) {
             probe_may_move(p->s.probe, stage_uid(&p->s, names[i]));
-            reached_may_move(p->s.reached, arena_printf(p->s.a, "default/%s", names[i]));
+            if (f->swaps) {
+                reached_may_move(p->s.reached, arena_printf(p->s.a, "default/%s", names[i]));
+            }
         }
     }
     for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END && rc == ERR_OK; i++) {

@@ -13,10 +13,12 @@
  *                       meanwhile
  *
  * A gap is allowed where a plan has said beforehand that traffic of that Service stops, until it is
- * served again; where its user asked for another address, until there is one, or changed who may
- * come in by other means than source ranges; and where another program than the controller acts
- * (reached_pause()).  What was asked for since the last rest (reached_calm()) counts together: a
- * sync may be about any of it.  Filled in the simulator's thread. */
+ * served again; where its user changed who may come in by other means than source ranges, or asked
+ * for another address that the cloud exchanges within one write (flow.swaps), until the status
+ * names that one (else the address that the status names is served until it names another one); and
+ * where another program than the controller acts (reached_pause()).  What was asked for since the
+ * last rest (reached_calm()) counts together: a sync may be about any of it.  Filled in the
+ * simulator's thread. */
 #ifndef TRIMTAB_TESTS_FAULT_REACHED_H
 #define TRIMTAB_TESTS_FAULT_REACHED_H
 

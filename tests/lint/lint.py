@@ -71,6 +71,7 @@ IO_CALLS = re.compile(
 BANNED = re.compile(
     r"\b(strcpy|strcat|strncat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|rand|srand|random|alloca|localtime|"
     r"gmtime|asctime|ctime|tmpnam|mktemp|usleep|sleep|bcopy|bzero)\s*\(")
+CONFLICTS = re.compile(r"^(?:<{7}|>{7})(?= )", re.M)
 PLACES = re.compile(r"(/(?:root|home|work)/[a-z]|\.\./shared)")
 HEADING = re.compile(r"^(?:```.*?^```$|#+ ([^\n]+)$)", re.M | re.S)
 QUESTION = re.compile(r"^(What|Who|Whose|Which|Whoever)\b")
@@ -367,7 +368,7 @@ def rule_state(tree):
 
 
 def rule_marks(tree):
-    """No promises of work, no paths of one machine."""
+    """No promises of work, no paths of one machine, nothing that a merge left."""
     bad = []
     for f in tree.files:
         if f.startswith(("tests/data/", "tests/golden/", "tests/fuzz/corpus/", "tests/lint/", "LICENSE")):
@@ -380,6 +381,8 @@ def rule_marks(tree):
             bad.append("%s:%d: %s" % (f, line_of(text, m.start()), m.group(0)))
         for m in PLACES.finditer(text):
             bad.append("%s:%d: a path of one machine: %s" % (f, line_of(text, m.start()), m.group(0)))
+        for m in CONFLICTS.finditer(text):
+            bad.append("%s:%d: a merge left %s" % (f, line_of(text, m.start()), m.group(0)))
     return bad
 
 

@@ -115,6 +115,7 @@ CASES = [
     ("words", "a person without a name", {"docs/a.md": "# It\nWhoever calls it waits.\n"}, "Whoever: name the actor"),
     ("words", "words of a program", {"docs/a.md": "# It\n`nobody` is a user.\n```\nnobody waits\n```\n"}, None),
     ("marks", "a promise", {"sim/a.c": HEAD + "/* TO" "DO: later */\n"}, "TO" "DO"),
+    ("marks", "a conflict of a merge", {"docs/a.md": "<" * 7 + " HEAD\none\n" + "=" * 7 + "\n" + ">" * 7 + " x\n"}, "a merge left <<<<<<<"),
     ("marks", "a path of one machine", {"docs/a.md": "see /ro" "ot/x\n"}, "a path of one machine"),
     ("abi", "a header with a GNU extension", {"common/include/trimtab/types.h": "typedef int t[0];\n"}, "does not compile"),
     ("abi", "a plain header", {"common/include/trimtab/types.h": "int tt_x(void);\n"}, None),

@@ -63,7 +63,7 @@ class Cluster(product.Cluster):
     def until_event(self, name, reason, text=""):
         def found():
             items = self.must("GET", "/api/v1/namespaces/demo/events")["items"]
-            return [e["message"] for e in items if e["involvedObject"]["name"] == name and e["reason"] == reason]
+            return [e["message"] for e in items if (e["involvedObject"]["name"], e["reason"]) == (name, reason) and text in e["message"]]
         return self.until(f"{name} has event {reason}", found)
 
     def __exit__(self, kind, value, trace):

@@ -255,8 +255,9 @@ class Cluster(product.Cluster):
         with open(self.logs[name], encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def log(self):
-        return super().log() + "".join(f"\n--- {d}\n{self.director_log(d)}" for d in getattr(self, "logs", ()))
+    def log(self, since=0):
+        """Of the allocator, then of the directors."""
+        return super().log(since) + "".join(f"\n--- {d}\n{self.director_log(d)}" for d in getattr(self, "logs", ()))
 
     def holders(self, address):
         return [d for d in DIRECTORS if address in addresses(d)]

@@ -151,8 +151,8 @@ def test_scheduler_and_affinity__edited__open_connections_go_on(c):
              ({"spec": {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}}, "hash"),
              ({"spec": {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 90}}}}, "hash"), ({"spec": rr}, "rr")]
     for body, kind in edits:
-        c.must("PATCH", c.path("web"), body, content_type="application/merge-patch+json")
-        c.until(f"slots are {kind}", lambda kind=kind: kind_of_slots() == {kind})
+        c.until_edited("demo/web", lambda body=body: c.must("PATCH", c.path("web"), body, content_type="application/merge-patch+json"))
+        expect(kind_of_slots(), {kind})
         expect([x.ask()[0] for x in opened], said)
         expect(len(nodes_at(FIRST)), 1 if kind == "hash" else 3)
     exclude = "node.kubernetes.io/exclude-from-external-load-balancers"

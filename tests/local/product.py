@@ -83,9 +83,11 @@ class Cluster(controller_world.World):
         return ["--cloud-provider=local", *controller_world.ALONE, f"--cloud-config={self.config}"]
 
     def serve(self, name, meta=None, ports=((80, world.TCP_PORT),), **spec):
-        """The same, and its addresses."""
+        """The same, and its addresses when the sync has ended that gave them: events and lines of the log come after the status."""
         self.post(name, meta, ports, **spec)
-        return self.addresses(name)
+        addresses = self.addresses(name)
+        self.until_at_rest(f"demo/{name}")
+        return addresses
 
     def post(self, name, meta=None, ports=((80, world.TCP_PORT),), **spec):
         """A Service of demo with these (port, node port)."""
@@ -104,6 +106,19 @@ class Cluster(controller_world.World):
 
     def edit(self, name, **spec):
         self.must("PATCH", self.path(name), {"spec": spec}, content_type="application/merge-patch+json")
+
+    def carry_out(self, name, change):
+        """change() asks for something else, and the sync that makes it has ended: it can take several transactions, and another
+        change beside it would be one with it.  Before, no sync is under way: its end would be taken for the change's."""
+        self.until_at_rest(f"demo/{name}")
+        since = self.log_bytes()
+        change()
+
+        def ended():
+            log = self.log(since)
+            done = log.find(f'"Done" service="demo/{name}"')
+            return done >= 0 and log.find(f'"Synced" service="demo/{name}"', done) >= 0
+        self.until(f"a change of demo/{name} is carried out", ended)
 
     def remove(self, *names):
         for name in names:

@@ -31,13 +31,13 @@ RANGES6 = (["2001:db8:2::/48"], ["2001:db8:2::/64"], ["2001:db8::/32"], ["2001:d
 
 
 def swap(c, address, change, swaps=60):
-    """change(i) asks for the targets of the i-th swap; each is awaited in the kernel, and then that a connection has come through."""
+    """change(i) asks for the targets of the i-th swap; each is awaited, and then that a connection has come through."""
     wanted = SWAPS_OF_ALL if CHOSEN.parts == 1 else swaps
     clients = world.Clients(address, 80)
     for i in range(wanted):
         before, done = product.generation(), clients.done
-        change(i)
-        c.until(f"swap {i}", lambda: product.generation() != before)  # pylint: disable=cell-var-from-loop
+        c.carry_out("web", lambda: change(i))  # pylint: disable=cell-var-from-loop
+        assert product.generation() != before, f"swap {i} wrote nothing"
         c.until(f"a connection after swap {i}", lambda: clients.done > done)  # pylint: disable=cell-var-from-loop
     seen = clients.stop()
     print(f"# {wanted} swaps, {clients.done} connections: {dict(seen)}")
@@ -79,8 +79,8 @@ def edit_ranges(c, address, ranges, **spec):
     flood = world.Flood(address, 53)
     for i in range(wanted):
         before, sent = product.generation(), flood.sent
-        c.edit("web", loadBalancerSourceRanges=ranges[i % len(ranges)])
-        c.until(f"edit {i}", lambda: product.generation() != before)  # pylint: disable=cell-var-from-loop
+        c.carry_out("web", lambda: c.edit("web", loadBalancerSourceRanges=ranges[i % len(ranges)]))  # pylint: disable=cell-var-from-loop
+        assert product.generation() != before, f"edit {i} wrote nothing"
         c.until(f"datagrams after edit {i}", lambda: flood.sent > sent + 100)  # pylint: disable=cell-var-from-loop
     seen = flood.stop()
     print(f"# {wanted} edits, {seen[0]} datagrams sent, {seen[1]} refused")

@@ -72,6 +72,25 @@ def test_keepalived__has_addresses_of_the_pool__start_goes_on_and_no_other_servi
     c.remove("web", "other", "asks")
 
 
+def test_keepalived__has_an_address_with_the_machines_network__start_goes_on(c):
+    """`virtual_ipaddress { 192.0.2.48/24 }`: eth0 has 192.0.2.1 in that network, too."""
+    c.serve("web")
+    world.command("ip", "addr", "add", f"{FIRST}/24", "dev", "eth0")
+    try:
+        c.kill()
+        c.start()
+        assert c.logged(f'pool \\"public\\" contains {FIRST}, which this machine has on eth0; no other Service gets it'), c.log()
+        c.until("the Service is synced", lambda: c.logged("Synced", "demo/web"))
+        assert c.addresses("web") == [FIRST] and world.tcp(FIRST, 80)[0] in world.NODES
+        assert c.serve("other", ports=((80, 30181),)) == ["192.0.2.49"]
+    finally:
+        world.command("ip", "addr", "del", f"{FIRST}/24", "dev", "eth0")
+    c.kill()
+    c.start()  # until then the address is kept from others
+    c.until("a client is answered", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+    c.remove("web", "other")
+
+
 def test_ipv6__off_on_the_link__said_and_ipv4_goes_on(c):
     c.serve("web")
     c.until("IPv4 is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
@@ -122,8 +141,10 @@ def test_many_services_for_few_addresses__wait_without_a_flood_of_lines(c):
     """And those who have one are served all the time."""
     c.serve("first")
     with world_of_many(c):
-        c.until("each was told", lambda: len({e["involvedObject"]["name"] for e in c.must("GET", "/api/v1/namespaces/many/events")["items"]
-                                              if "no free address for IPv4: public 8 of 8 used" in e["message"]}) == MANY - 7)
+        def told():
+            return len({e["involvedObject"]["name"] for e in c.must("GET", "/api/v1/namespaces/many/events")["items"]
+                        if "no free address for IPv4: public 8 of 8 used" in e["message"]})
+        c.until("each was told", lambda: told() == MANY - 7, told)
         assert world.tcp(FIRST, 80)[0] in world.NODES
         warned = len(c.logged("asking again later"))
         assert 0 < warned <= 100 + len(c.logged("Service is not ready yet")), warned
@@ -137,10 +158,12 @@ def world_of_many(c):
     path = "/api/v1/namespaces/many/services"
     for i in range(MANY):
         c.must("POST", path, {"metadata": {"name": f"s{i}"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
-    yield
-    for i in range(MANY):
-        c.must("DELETE", f"{path}/s{i}")
-    c.until("they are gone", lambda: not c.must("GET", path)["items"], lambda: len(c.must("GET", path)["items"]))
+    try:
+        yield
+    finally:
+        for i in range(MANY):
+            c.must("DELETE", f"{path}/s{i}")
+        c.until("they are gone", lambda: not c.must("GET", path)["items"], lambda: len(c.must("GET", path)["items"]))
 
 
 def test_stopped_for_a_while__edits_come_afterwards_and_packets_go_on(c):
@@ -209,17 +232,52 @@ PAIR = ["--leader-elect=true", "--leader-elect-resource-name=trimtab", "--leader
         "--leader-elect-retry-period=1s"]
 
 
-def test_pair_on_one_machine__second_waits_for_the_lease_and_takes_over(c):
-    """As while a Deployment replaces its pod: the instance's lock is the first one's meanwhile."""
-    [address] = c.serve("web")
+def pair(c):
+    """Two processes with an election; returns the one that leads.  The cluster's own is then the other one, which waits."""
     c.stop()
     first = c.start(*PAIR).trimtab
     c.until("the first serves", lambda: c.logged("Synced", "demo/web"))
     c.runs += 1
     c.trimtab = subprocess.Popen([c.trimtab_exe, *c.flags(), f"--kubeconfig={c.kubeconfig}", "-v=2", *PAIR],  # pylint: disable=consider-using-with
                                  stderr=c.file(f"run-{c.runs}"), env=c.environment())
+    c.until("the second waits", lambda: c.logged("this replica opens when it leads", f"runs here (pid {first.pid})") or c.trimtab.poll() is not None)
+    return first
+
+
+def test_pair_on_one_machine__leader_is_stopped__second_says_so_and_gives_the_lease_back(c):
+    """One kernel has one writer: a process that is stopped could go on in the middle of a write."""
+    [address] = c.serve("web")
+    first = pair(c)
+    first.send_signal(signal.SIGSTOP)
     try:
-        c.until("the second waits", lambda: c.logged("this replica opens when it leads", f"runs here (pid {first.pid})") or c.trimtab.poll() is not None)
+        assert c.trimtab.wait(controller_world.LIMIT_S) == 1
+        assert c.logged("error: ", f"(pid {first.pid}, which is stopped: kill -CONT {first.pid}, or kill -KILL {first.pid})"), c.log()
+        lease = c.must("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/trimtab")
+        assert not lease["spec"].get("holderIdentity"), lease
+    finally:
+        first.kill()
+        first.wait(controller_world.LIMIT_S)
+    c.start(*PAIR)
+    c.until("the next one serves", lambda: c.logged("Synced", "demo/web"))
+    c.until("a client is answered", lambda: answered(address))
+    c.stop()
+    c.start()
+    c.remove("web")
+
+
+def answered(address):
+    """Also right after the address was in no kernel, when no host has answered for it yet."""
+    try:
+        return world.tcp(address, 80)[0] in world.NODES
+    except OSError:
+        return False
+
+
+def test_pair_on_one_machine__second_waits_for_the_lease_and_takes_over(c):
+    """As while a Deployment replaces its pod: the instance's lock is the first one's meanwhile."""
+    [address] = c.serve("web")
+    first = pair(c)
+    try:
         assert c.trimtab.poll() is None, c.log()
         assert world.tcp(address, 80)[0] in world.NODES
     finally:
@@ -276,6 +334,7 @@ def test_pool__edited_to_another_range__kept_then_moved_without_a_gap(c):
         seen = clients.stop()
         assert set(seen) <= set(world.NODES), seen  # without trimtab, and without a move, nothing is lost
         moves = Follower(c, "web")
+        c.until("it is served at the old address", lambda: old in moves.at)
         c.start()
         c.until("the new address", lambda: c.addresses("web") == ["192.0.2.52"])
         c.until("the old one goes", lambda: product.held() == ["192.0.2.52"])
@@ -319,9 +378,9 @@ def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_
         c.start()
         c.until("the routes", lambda: "proto 117" in world.command("ip", "route", "show", "table", "local", f"{address}/32"))
         c.until("the rules", lambda: "0x00001000" in world.command("nft", "list", "chain", "inet", "trimtab", "tt_snat"))
+        c.until("the former routes go", lambda: product.held() == [])
         guard = world.command("nft", "list", "chain", "inet", "trimtab", "tt_guard")
         assert "drop" in guard and "0x00002000" not in guard and "reject" not in guard, guard
-        assert product.held() == []
         assert world.tcp(address, 80)[0] in world.NODES
         c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
         assert line.ask()[0] == node

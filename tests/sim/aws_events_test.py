@@ -39,7 +39,7 @@ def test_deletion__a_target_group_that_others_use__stays_and_its_owner_hears_of_
     with world() as w:
         w.start()
         w.create("web", NLB)
-        w.until_address("web")
+        w.until_made("web")  # what it writes later would get lost
         somebody_forwards_to_the_same_group(w)
         w.delete("web")
         w.until_gone("web")
@@ -63,6 +63,23 @@ def test_edit__what_has_no_effect_is_told_once():
         w.create("later", NLB)
         w.until_address("later")
         assert len(w.until_event("web", "SchemeNotChanged")) == 1
+
+
+def test_hand_over__events_say_what_is_done():
+    with world() as w:
+        w.start("--service-conditions")
+        w.create("web", NLB)
+        w.until_address("web")
+        w.until("the condition", lambda: "LoadBalancerReady" in str(w.get("web")["status"]))
+        w.patch("web", {"metadata": {"annotations": {ANNOTATION + "type": "external"}}})
+        w.until_event("web", "NotHandedOver")
+        w.patch("web", {"metadata": {"annotations": {ANNOTATION + "handed-over": "true"}}})
+        w.until("the hand-over", lambda: not w.get("web")["metadata"].get("finalizers"))
+        assert len(w.until_event("web", "DeletedLoadBalancer")) == 1
+        assert "LoadBalancerReady" not in str(w.get("web")["status"]), w.get("web")["status"]
+        events = w.must("GET", "/api/v1/namespaces/default/events")["items"]
+        ensured = [e.get("count") for e in events if e["reason"] == "EnsuredLoadBalancer"]
+        assert ensured == [1], events  # when it was made
 
 
 if __name__ == "__main__":

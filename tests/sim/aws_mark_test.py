@@ -27,8 +27,8 @@ class Cluster(World):
 
     def make(self):
         self.create("web", {"annotations": {PREFIX + "type": "nlb", THRESHOLD: "4"}})
-        self.until_address("web")
-        self.until("its threshold is 4", lambda: self.threshold() == 4)
+        self.until_made("web")
+        assert self.threshold() == 4
 
     def threshold(self):
         found = []

@@ -154,9 +154,8 @@ def test_resources__orphans():
         w.start()
         w.create("web")
         w.create("gone")
-        w.until_address("web")
+        w.until_made("web")
         w.until_made("gone")
-        w.until("both are done", lambda: len(w.logged('"Synced"')) >= 2)
         w.stop()
         state = w.must("GET", "/sim/state")
         services = state["kubernetes"]["services"]

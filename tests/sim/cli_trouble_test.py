@@ -226,7 +226,7 @@ def test_timeout__begins_after_standard_input():
                     raise AssertionError(p.communicate())
                 except subprocess.TimeoutExpired:
                     pass
-                out, errors = p.communicate("kind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n", timeout=120)
+                out, errors = p.communicate("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n", timeout=120)
             if "timed out" not in errors:
                 break
         assert p.returncode == 1 and out == "" and "timed out" not in errors and "no, says the test" in errors, errors

@@ -345,10 +345,11 @@ def op_of(record):
     return f"{record.method} {path.split('/')[-1]}"
 
 
-def killed_at(op, late, nth=1, lists=False):
+def killed_at(op, late, nth=1, lists=False, tries=3):
     """A replica starts, serves a Service and ends; it is killed at its nth call of that kind, before the call is carried
     out or (`late`) after, without an answer.  Another one must find all in order.  `lists`: it is told to ask for no
-    streaming lists.  Returns how many calls of each kind there were until then; `op` None: nobody is killed."""
+    streaming lists.  A release that a busy machine did not get out kills none: it is tried again.  Returns how many calls of each
+    kind there were until then; `op` None: none is killed."""
     with Replicas(PROGRAMS, "--nodes=1") as w:
         w.create("one")
         a = w.launch("-v=2", *LONG, held=True)
@@ -374,6 +375,9 @@ def killed_at(op, late, nth=1, lists=False):
             a.send(signal.SIGTERM)
         code = a.process.wait(LIMIT_S)
         assert code == (-signal.SIGKILL if at else 0), (op, nth, late, code, a.log())
+        if not at and op == "lease let go" and tries > 1 and '"Failed to release lease"' in a.log():
+            say("the release got no answer in its half second: once more")
+            return killed_at(op, late, nth, lists, tries - 1)
         assert at or op is None or nth > 1, (op, late)  # as often as that it need not come in each run
         let_go(w, a)
         b.until_logged("Successfully acquired lease")

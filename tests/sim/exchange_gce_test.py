@@ -52,7 +52,8 @@ def exchange(meta, flags, first, second, running):
             c.create(name, meta, loadBalancerIP=ip, ports=[{"port": port}])
         c.until("both have rules", lambda: c.rules() == {"a": (first[0], [str(first[1])]),
                                                          "b": (second[0], [str(second[1])])})
-        c.until("both have addresses", lambda: c.address("a") and c.address("b"))
+        for name in ("a", "b"):
+            c.until_made(name)
         if not running:
             c.stop()
         for name, (ip, port) in (("a", second), ("b", first)):

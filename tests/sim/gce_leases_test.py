@@ -67,7 +67,7 @@ def test_two_processes__one_writes_and_the_other_takes_over():
             w.until_address("two")
             w.until_address("pool")
             w.until("the first one has ended its syncs", lambda: all(
-                re.search(f'"Synced" service="default/{name}"', log_of_first(w)) for name in ("two", "pool")))
+                re.search(f'"Synced" service="default/{name}"', log_of_first(w)) for name in ("one", "two", "pool")))
             assert not w.logged('"Synced"'), "the second one writes, too"
             w.forget_calls()
         finally:
@@ -78,7 +78,8 @@ def test_two_processes__one_writes_and_the_other_takes_over():
         spec = lease(w)["spec"]
         assert spec["holderIdentity"] not in ("", holder) and spec["leaseTransitions"] == 1, spec
         assert not w.mutations() and not w.service_writes(), w.calls()
-        assert '"Released lease"' in log_of_first(w)
+        # A busy machine may not get the release out in its 200 ms; then the lease runs out.
+        assert re.search('"Released lease"|"Failed to release lease".*no answer from', log_of_first(w)), log_of_first(w)
         w.create("three", INTERNAL)
         w.until_address("three")
 

@@ -141,7 +141,8 @@ def test_members__follow_nodes_and_restart_writes_nothing():
         w.until_negs([2, 2, 2])
         w.must("POST", "/sim/nodes", {"count": 1})
         w.until_negs([2, 2, 3])
-        w.until("the Service names them", lambda: NEG_STATUS in w.get("web")["metadata"].get("annotations", {}))
+        w.until_at_rest("default/web")
+        assert NEG_STATUS in w.get("web")["metadata"]["annotations"]
         w.stop()
         w.forget_calls()
         w.start(NEGS)

@@ -97,7 +97,7 @@ def theirs(w):
     """Services of ours that name what stands for the other tenant's."""
     if CLOUD == "azure":
         w.create("public", {"annotations": {}})
-        w.until_address("public")
+        w.until_made("public")
         (pip,) = [p.split("/")[-1] for p in w.cloud("publicIPAddresses")]
         (subnet,) = [p.split("/")[-1] for p in w.cloud("subnets")] or ["subnet"]
         network = list(w.cloud("publicIPAddresses"))[0].split("/publicIPAddresses/")[0]
@@ -105,7 +105,8 @@ def theirs(w):
             "location": "eastus", "sku": {"name": "Standard"},
             "properties": {"prefixLength": 28, "publicIPAddressVersion": "IPv4", "ipPrefix": "203.0.113.16/28"}})
         w.create("link", {"annotations": {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}})
-        w.until("the link stands", lambda: w.cloud("privateLinkServices"))
+        w.until_made("link")
+        assert w.cloud("privateLinkServices")
         return [("by-link", {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}),
                 ("by-name", {AZURE + "pip-name": pip}),
                 ("by-address", {AZURE + "load-balancer-ipv4": w.address("public")}),
@@ -142,7 +143,7 @@ class Tenants(World):
         for name in ("theirs", "ours"):
             self.create(name, {"annotations": PLAIN})
         for name in ("theirs", "ours"):
-            self.until_address(name)
+            self.until_made(name)  # tests compare what there is with this
 
     def __exit__(self, *what):
         super().__exit__(*what)
@@ -342,7 +343,7 @@ def test_gone_with_a_group_that_cannot_be_read__nothing_is_left():
     with Tenants() as w:
         before = w.documents()
         w.create("locked", {"annotations": {}}, ports=[{"port": 8200}])
-        w.until_address("locked")
+        w.until_made("locked")
         w.must("POST", "/sim/faults", {"match": {"path": "*/resourceGroups/locked/*"}, "count": 0, "do": "refuse", "status": 403,
                                        "body": {"error": {"code": "AuthorizationFailed", "message": "no"}}})
         w.patch("locked", {"metadata": {"annotations": {AZURE + "load-balancer-resource-group": "locked"}}})

@@ -147,12 +147,12 @@ def test_a_service_came_back_as_a_target_pool__what_the_older_one_had_goes_and_n
         with Cluster("gce", None, "--nodes=2") as c:
             c.own_flags = flags
             c.start(*flags).create("web", {"annotations": dict([note.split(": ")])})
-            c.until_address("web")
+            c.until_made("web")
             c.stop()
             older = c.pieces()
             c.drop_services()
             c.create("web")
-            c.start(*flags).until_address("web")
+            c.start(*flags).until_made("web")
             c.stop()
             own = c.pieces() - older
             _, found, _ = c.orphans()
@@ -173,7 +173,7 @@ def test_a_service_came_back__the_rule_of_the_older_one_goes_first_as_planned():
         with Cluster("gce", None, "--nodes=2") as c:
             c.own_flags = L4_FLAGS
             c.start(*L4_FLAGS).create("web", RBS)
-            older_ip = c.until_address("web")
+            older_ip = c.until_made("web")
             c.stop()
             older = set(c.cloud("forwardingRules"))
             c.drop_services()
@@ -181,7 +181,7 @@ def test_a_service_came_back__the_rule_of_the_older_one_goes_first_as_planned():
             planned = c.cli("plan")
             assert f"The address {older_ip}, which an older Service of this name left, is given up." in planned.stdout, planned
             c.start(*L4_FLAGS)
-            c.until_address("web")
+            c.until_made("web")
             assert len(c.cloud("forwardingRules")) == 1 and not older & set(c.cloud("forwardingRules")), c.pieces()
             c.stop()
             assert c.orphans()[1] == [], (meta, c.orphans())
@@ -201,19 +201,19 @@ def test_a_service_came_back__it_gets_the_reserved_address_of_the_older_one():
     with Cluster("gce", None, "--nodes=2") as c:
         c.change(reserve)
         c.start(*L4_FLAGS).create("web", RBS, loadBalancerIP=ip)
-        assert c.until_address("web") == ip
+        assert c.until_made("web") == ip
         c.stop()
         c.drop_services()
         c.create("web", RBS, loadBalancerIP=ip)
         c.start(*L4_FLAGS)
-        assert c.until_address("web") == ip
+        assert c.until_made("web") == ip
         assert len(c.cloud("forwardingRules")) == 1, c.pieces()
 
 
 def test_another_controller_left_the_older_ones_rule__it_does_not_hold_up_the_deletion():
     with Cluster("gce", None, "--nodes=2") as c:
         c.start(*L4_FLAGS).create("web", RBS)
-        c.until_address("web")
+        c.until_made("web")
         c.stop()
 
         def add_older(state):

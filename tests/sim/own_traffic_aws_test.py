@@ -59,8 +59,13 @@ def synced(w, name):
     return w.log().count(f'"Synced" service="default/{name}"')
 
 
+# A node leaves a classic balancer, and a network balancer's target group.
+DEREGISTER = ("DeregisterInstancesFromLoadBalancer", "DeregisterTargets")
+
+
 def calls(w, action):
-    return w.must("GET", "/sim/calls")["aws"].get(f"elb.{action}", 0)
+    aws = w.must("GET", "/sim/calls")["aws"]
+    return sum(aws.get(f"{api}.{action}", 0) for api in ("elb", "elbv2"))
 
 
 def certificate_of_elb(w):
@@ -103,10 +108,12 @@ def scripted_life(w):
     w.edit("nlb", {"metadata": annotated(healthcheck_interval="10", healthcheck_protocol="http", healthcheck_path="/x")})
     w.edit("classic", {"metadata": annotated(additional_resource_tags="a=b", connection_idle_timeout="90")})
     certificates(w)
-    before = {name: synced(w, name) for name in SERVICES}
+    before = {action: calls(w, action) for action in DEREGISTER}
     w.must("POST", "/sim/nodes", {"count": 2})
     w.must("DELETE", "/sim/nodes/node-0")
-    w.until("all follow", lambda: all(synced(w, name) > n for name, n in before.items()))
+    w.until("balancers of both kinds follow", lambda: all(calls(w, action) > n for action, n in before.items()))
+    for name in SERVICES:
+        w.until_at_rest(f"default/{name}")
     w.fault(match={"op": "elbv2.DeleteTargetGroup"}, do="refuse", status=403, count=1)
     w.delete("udp")
     w.until_gone("udp")

@@ -45,6 +45,7 @@ def scripted_life(w):
     w.create("refused", {"annotations": {"cloud.google.com/network-tier": "Gold"}})
     w.until_event("refused", "SyncLoadBalancerFailed", "Gold")
     w.patch("refused", {"metadata": {"annotations": {"x": "y"}}})
+    w.until("an event is counted up", lambda: "events.patch" in w.calls()["kubernetes"])
     w.create("internal", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
     w.patch("web", {"spec": {"loadBalancerSourceRanges": ["198.51.100.0/24"]}})
     w.until("the edit is made", lambda: any(f.get("sourceRanges") == ["198.51.100.0/24"]

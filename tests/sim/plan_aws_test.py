@@ -185,5 +185,13 @@ def test_class_of_another_controller__plan_and_explain_say_whose_it_is():
     assert "NLB" not in out, out
 
 
+def test_explain__served_but_refused_by_the_plan__says_why():
+    edited = service("edited", {PREFIX + "subnets": "nope"})
+    code, out, err = run("explain", "--state=" + os.path.abspath(WORLD), "--cluster-name=c1", manifests=[edited])
+    assert code == 0, (code, out, err)
+    text = " ".join(out.split())
+    assert "! cannot be carried out: annotation " + PREFIX + "subnets: there is no subnet \"nope\"" in text, out
+
+
 if __name__ == "__main__":
     sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))

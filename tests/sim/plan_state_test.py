@@ -151,6 +151,17 @@ def test_many_services__count_what_they_share_once():
     assert len(check["owners"]) == len(services), check
 
 
+def test_shared_checks_of_both_scopes__count_as_two():
+    flags = ["--run-l4-controller", "--enable-l4-neg", "--run-l4-netlb-controller"]
+    outside = internal_service("outside")
+    outside["metadata"]["annotations"] = {"cloud.google.com/l4-rbs": "enabled"}
+    services = [internal_service("web"), outside]
+    _, changes = operations(*flags, world=fresh_world(), manifest={"apiVersion": "v1", "kind": "List", "items": services})
+    shared = {c for c in changes if c[:2] == ("create", "firewall") and c[2].endswith("l4-shared-hc-fw")}
+    checks = [c for c in changes if c[1] == "health check"]
+    assert len(checks) == 2 and len(set(checks)) == 1 and len(shared) == 1, changes
+
+
 def test_json__has_the_shape_that_is_promised():
     document, _ = operations(manifest=edited("ext-ranges", loadBalancerSourceRanges=["172.16.0.0/12"]))
     assert set(document) >= {"services", "summary"}, document

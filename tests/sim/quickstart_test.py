@@ -37,7 +37,7 @@ def test_ours__holds_no_wait_however_slow_the_cloud_is():
         w.start()
         w.create("web")
         w.until_made("web")
-        w.until("the address is given back", lambda: not w.cloud("addresses"))
+        assert not w.cloud("addresses"), "the address is not given back"
         counts = w.calls()["gce"]
         waits = sum(n for operation, n in counts.items() if "Operations." in operation)
         mutations = sum(n for operation, n in counts.items() if operation.endswith((".insert", ".delete")))

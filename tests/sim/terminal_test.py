@@ -69,7 +69,6 @@ class Desk(World):
         self.create("left")
         for name in ("web", "left"):
             self.until_made(name)
-        self.until("both are done", lambda: len(self.logged('"Synced"')) >= 2)
         self.stop()
         self.patch("left", {"metadata": {"finalizers": None}})
         self.delete("left")

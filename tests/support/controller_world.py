@@ -31,6 +31,8 @@ CONFIG = {"gce": "gce.conf", "azure": "azure.json", "aws": "aws.conf"}
 MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".removeInstance", ".addHealthCheck",
              ".removeHealthCheck", ".setTarget", ".set",
              ".CreateOrUpdate", ".Update", ".Delete")
+# With these lines of the log a sync begins.
+BEGINS = ('"Ensuring load balancer for service"', '"Updating backends for load balancer"')
 COMPLAINT = re.compile(r"^.*(?:(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|: runtime error:).*$", re.MULTILINE)
 
 
@@ -161,12 +163,18 @@ class World:
         self.trimtab.kill()
         self.trimtab.wait(LIMIT_S)
 
-    def log(self):
+    def log(self, since=0):
+        """The log of this run of trimtab, from a byte on."""
         path = os.path.join(self.folder, f"run-{self.runs}")
         if not os.path.exists(path):
             return ""
-        with open(path, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        with open(path, "rb") as f:
+            f.seek(since)
+            return f.read().decode(errors="replace")
+
+    def log_bytes(self):
+        path = os.path.join(self.folder, f"run-{self.runs}")
+        return os.path.getsize(path) if os.path.exists(path) else 0
 
     def logged(self, *words):
         """Lines that hold all of the words."""
@@ -244,17 +252,28 @@ class World:
         return self.must("PATCH", self.services(name), body, content_type="application/merge-patch+json")
 
     def edit(self, name, body):
-        """Patches a Service, and waits for the end of a sync that began after trimtab had seen that.  A provider may look at it
-        at any time, too."""
+        """Patches a Service, and waits until that is synced."""
+        self.until_edited(f"default/{name}", lambda: self.patch(name, body))
+
+    def until_edited(self, key, change):
+        """change() edits the Service; this waits for the end of a sync that began after trimtab had seen that.  A provider may look
+        at it at any time, too."""
         since = len(self.log())
-        self.patch(name, body)
+        change()
 
         def ended():
             log = self.log()
-            at = log.find(f'"Service changed" service="default/{name}"', since)
-            begins = log.find(f'"Ensuring load balancer for service" service="default/{name}"', at) if at >= 0 else -1
-            return begins >= 0 and log.find(f'"Synced" service="default/{name}"', begins) >= 0
-        self.until(f"{name} is synced", ended)
+            at = log.find(f'"Service changed" service="{key}"', since)
+            begins = log.find(f'{BEGINS[0]} service="{key}"', at) if at >= 0 else -1
+            return begins >= 0 and log.find(f'"Synced" service="{key}"', begins) >= 0
+        self.until(f"{key} is synced", ended)
+
+    def until_at_rest(self, key):
+        """A sync of the Service has ended, and none is under way: what trimtab said of it last is that it is synced."""
+        def rests():
+            log = self.log()
+            return log.rfind(f'"Synced" service="{key}"') > max(log.rfind(f'{line} service="{key}"') for line in BEGINS)
+        self.until(f"{key} is at rest", rests)
 
     def delete(self, name):
         self.must("DELETE", self.services(name))

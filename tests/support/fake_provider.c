@@ -157,6 +157,9 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
         return rc;
     }
     if (a.code != TT_OK) {
+        if (p->stands_nobody != NULL && item->verb == TT_VERB_ENSURE) {
+            p->host->result_nobody(item->result, p->stands_nobody);
+        }
         if (!a.silent) {
             p->host->result_fail(item->result, a.code, a.message, a.retry_after_ms);
         }
@@ -165,7 +168,7 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
     if (item->verb == TT_VERB_ENSURE && p->ip != NULL) {
         p->host->result_ingress(item->result, &ingress, 1);
     }
-    if (item->verb == TT_VERB_DELETE && p->hold != NULL) {
+    if ((item->verb == TT_VERB_DELETE || p->lets_go) && p->hold != NULL) {
         p->host->result_drop_finalizer(item->result, p->hold);
     }
     if (!p->leave_unsettled) {

@@ -53,7 +53,9 @@ struct fake_provider {
     int32_t restore_code;      /* not TT_OK: then it is restored, which ends so */
     const char *finding;       /* with it: a finding of each plan; NULL: none */
     const char *serves_nobody; /* with it: why no client is served; NULL: clients are served */
+    const char *stands_nobody; /* the same of what stands after a failure; NULL: not said */
     const char *hold;          /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
+    bool lets_go;              /* with it: each ensure takes that finalizer off again */
     uint32_t own;              /* what it calls its own affair of each Service (TT_OWN_…) */
     int64_t again_ms;          /* when each Service is to be checked again; 0: not */
     bool skip_hold;            /* with it: this Service is another's, nothing is held */

@@ -43,6 +43,10 @@ class Record:
         """The holder that a write of the lease names; "" for none."""
         return json.loads(self.body)["spec"].get("holderIdentity") or ""
 
+    def reign(self):
+        """The holder that a write of the lease names, and since when it holds it."""
+        return self.holder(), json.loads(self.body)["spec"].get("acquireTime")
+
     def is_mutation(self):
         """A change of the cloud or of the cluster, but for the lease, what is said about it, and tokens."""
         is_wait = "/operations/" in self.path and "/wait" in self.path  # reads, though it is a POST
@@ -238,11 +242,20 @@ class Replicas(World):
 
     def overlaps(self):
         """Mutations that were sent while the last write of the lease was not the sender's; [] is what must be.  A write of
-        the lease counts from when it was sent, unless it was refused."""
+        the lease counts from when it was sent, unless it was refused.  Of one whose sender died before the answer that is not
+        known, but by the holder before: it would not go on as if nothing had been."""
         wrong, holder, last_write = [], None, None
-        for r in self.sent():
-            if r.is_lease_write() and (r.status is None or r.status < 300):
+        records = self.sent()
+        done = [r for r in records if r.is_lease_write() and r.status is not None and r.status < 300]
+        for r in records:
+            if r in done or r.is_lease_write() and r.status is None and not self.goes_on(last_write, r, done):
                 holder, last_write = (r.who if r.holder() else None), r
             elif r.is_mutation() and r.who != holder:
                 wrong.append(f"{r} while {holder} holds the lease by {last_write}")
         return wrong
+
+    @staticmethod
+    def goes_on(last, unanswered, done):
+        """The next write that was answered continues the reign of the one before `unanswered`, and is no release."""
+        after = next((r for r in done if r.sent > unanswered.sent), None)
+        return bool(last and after and after.holder() and after.who == last.who and after.reign() == last.reign())

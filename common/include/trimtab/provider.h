@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 12u
+#define TRIMTAB_ABI_MINOR 13u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -90,6 +90,9 @@ struct tt_call {
 /* With TT_VERB_ENSURE, since 1.11.  The replacement of something that works was refused for this
  * version: delete nothing that works for it now; a plan that has to fails (TT_IN_USE). */
 #define TT_ITEM_SPARE 0x10u
+/* With TT_ITEM_SPARE, since 1.13.  A right was missing: if the cloud says, before anything goes,
+ * that it is there by now, the plan is carried out (TT_CAP_ASKS_AGAIN). */
+#define TT_ITEM_ASKS 0x20u
 
 /* One Service in a call. */
 struct tt_item {
@@ -461,6 +464,14 @@ struct tt_host {
      * have set stands and serves, and only tidying is left, so it is written to the Service now.
      * Blocks for a request.  The end of the call still decides: later settings are written then. */
     void (*result_serves)(struct tt_result *result);
+    /* Since 1.13.  With result_fail(), in an ensure of a Service whose status has an address: why
+     * no client is served by what stands now; "": clients are.  Not called: that is not known. */
+    void (*result_nobody)(struct tt_result *result, const char *why);
+    /* Since 1.13.  As result_serves, for a provider that takes away next what the status may still
+     * name.  Returns TT_OK once the status names the addresses of result_ingress, or no Service is
+     * left.  Else leave what stands, and fail with that code: the controller reports the reason.
+     * In an update nothing is written: TT_IN_USE if the status names others. */
+    int32_t (*result_publish)(struct tt_result *result);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -475,6 +486,11 @@ struct tt_host {
 /* Status, annotations, conditions and marks of the Service are another process' to write: the
  * controller leaves them alone, whatever this call sets and however it ends (since 1.7). */
 #define TT_OWN_STATUS 0x8u
+/* Since 1.13.  In an ensure or update of a Service that asks for another controller's load
+ * balancer, while one of the provider's is there: it is deleted in this call, or it stays for now
+ * and only its backends follow.  Events and conditions of the controller say so. */
+#define TT_OWN_GOES  0x10u
+#define TT_OWN_STAYS 0x20u
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 #define TT_CAP_HOLDS_FINALIZERS 0x1u /* calls host->hold_finalizers before its first mutation */
@@ -502,6 +518,8 @@ struct tt_host {
  * key, and with --concurrent-service-syncs above 1.  The call has five minutes; a Service that it
  * cannot settle by then is ensured alone (since 1.11). */
 #define TT_CAP_NODES_TOGETHER 0x400u
+/* Since 1.13.  Heeds TT_ITEM_ASKS: such a Service is tried again as after any missing right. */
+#define TT_CAP_ASKS_AGAIN 0x800u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u

@@ -102,6 +102,7 @@ struct aws_instances_need {
     size_t n;
     /* one sentence each: not there, without the cluster's tag, terminated, shutting down */
     struct aws_texts left_out;
+    struct aws_texts left_out_ids; /* of these, in the same order */
 };
 /* Running ones are as of the last 10 minutes, others as of the last minute (6.3).  Blocks.
  * All in `a`. */

@@ -55,6 +55,7 @@ bool aws_decode_classic(struct aws_decode *d, const struct aws_node *n, void *re
     c->scheme = aws_decode_shared(d, n, "Scheme");
     c->vpc = aws_decode_shared(d, n, "VPCId");
     c->subnets = aws_decode_texts(d, n, "Subnets", NULL, true);
+    c->zones = aws_decode_shared_texts(d, n, "AvailabilityZones", "");
     c->groups = aws_decode_texts(d, n, "SecurityGroups", NULL, false);
     c->instances = aws_decode_shared_texts(d, n, "Instances", "InstanceId");
     decode_listeners(d, n, c);
@@ -105,6 +106,7 @@ bool aws_decode_nlb(struct aws_decode *d, const struct aws_node *n, void *ret)
     b->state = aws_decode_shared(d, n, "State/Code");
     b->vpc = aws_decode_shared(d, n, "VpcId");
     b->subnets = aws_decode_texts(d, n, "AvailabilityZones", "SubnetId", false);
+    b->zones = aws_decode_shared_texts(d, n, "AvailabilityZones", "ZoneName");
     b->groups = aws_decode_texts(d, n, "SecurityGroups", NULL, false);
     b->allocations = aws_decode_texts(d, n, "AvailabilityZones",
                                       "LoadBalancerAddresses/member/AllocationId", true);

@@ -295,6 +295,7 @@ static void tell(struct asking *s, struct aws_instances_need *need)
 {
     struct aws_instance *items = ARENA_ARRAY(s->a, struct aws_instance, s->ids.n);
     const char **left_out = ARENA_ARRAY(s->a, const char *, s->ids.n);
+    const char **left_out_ids = ARENA_ARRAY(s->a, const char *, s->ids.n);
     struct looked_at *held = arena_alloc(s->a, sizeof(*held) + s->ids.n * sizeof(held->items[0]));
     arena_defer(s->a, let_go, held);
     bool *told = ARENA_ARRAY(s->a, bool, s->ids.n);
@@ -308,6 +309,7 @@ static void tell(struct asking *s, struct aws_instances_need *need)
             continue;
         }
         if (why != NULL) {
+            left_out_ids[need->left_out.n] = id;
             left_out[need->left_out.n++] = why;
         } else {
             items[need->n++] = *look_at(held, k);
@@ -316,6 +318,7 @@ static void tell(struct asking *s, struct aws_instances_need *need)
     mutex_unlock(&s->c->lock);
     need->items = items;
     need->left_out.items = left_out;
+    need->left_out_ids = (struct aws_texts){.items = left_out_ids, .n = need->left_out.n};
 }
 
 int aws_cloud_instances(struct aws_cloud *c, struct http *http, struct cancel *cancel,

@@ -129,6 +129,7 @@ struct aws_classic {
     const char *scheme;
     const char *vpc;
     struct aws_texts subnets;   /* sorted */
+    struct aws_texts zones;     /* of the subnets, as answered; n 0: not known */
     struct aws_texts groups;    /* as answered */
     struct aws_texts instances; /* sorted ids */
     const struct aws_classic_listener *listeners;
@@ -161,6 +162,7 @@ struct aws_nlb {
     const char *state; /* "provisioning", "active", "active_impaired", "failed" */
     const char *vpc;
     struct aws_texts subnets; /* of its zones */
+    struct aws_texts zones;   /* names, as answered */
     struct aws_texts groups;
     /* of its zones, sorted; only those that were given at creation */
     struct aws_texts allocations;

@@ -65,6 +65,12 @@ struct aws_places {
 };
 /* NULL if there is none of this id. */
 const struct aws_subnet *aws_places_subnet(const struct aws_places *places, const char *id);
+/* The zones of these subnets; n 0: not known, as one of them is not in the list. */
+struct str_set aws_zones_of(struct arena *a, const struct aws_places *places,
+                            const struct aws_texts *subnets);
+/* Does a load balancer in these zones send to an instance in that one?  True where either is not
+ * known. */
+bool aws_zones_have(const struct str_set *zones, const char *zone);
 /* Discovery, or the annotation's ids and names.  *ret_why_not (may be NULL): sentences about
  * subnets left out, for the event. */
 int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct aws_places *places,
@@ -79,6 +85,8 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
  * one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
+/* Or its state is not known. */
+bool aws_instance_runs(const struct aws_instance *instance);
 /* Has it all labels of target-node-labels? */
 bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labels);
 /* A digest of its labels, never 0. */
@@ -86,10 +94,6 @@ uint64_t aws_node_labels_digest(const struct tt_node *node);
 /* A digest of these labels and of which eligible nodes have them, in any order; never 0. */
 uint64_t aws_nodes_digest(const struct aws_tags *labels, const struct tt_node *const *nodes,
                           size_t n);
-/* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or
- * lacks a label. */
-const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
-                              const struct aws_tags *labels);
 /* The group of an instance whose rules are ours to write; *ret NULL: it has
  * none.  ERR_INVALID: several. */
 int aws_node_group(struct arena *a, const struct aws_instance *instance,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_rules.h"
@@ -364,13 +365,24 @@ bool aws_status_names_ours(const struct aws_service *s)
     return false;
 }
 
-enum aws_claim aws_service_claim(const struct aws_service *s)
+/* A load balancer that was never complete has a mark without addresses. */
+static bool was_served(struct arena *a, const struct tt_service *in)
+{
+    return mark_has_addresses(a, in) || mark_of(a, in) == MARK_NONE;
+}
+
+enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s)
 {
     const struct tt_service *in = s->in;
     bool named = aws_status_names_ours(s);
     if (s->kind != AWS_ELSEWHERE || (!named && !svc_has_finalizer(in, LB_CLEANUP_FINALIZER))) {
         return AWS_CLAIM_NONE;
     }
-    bool handed = str_eq(aws_annotation(in, "handed-over"), "true");
-    return named && !handed ? AWS_CLAIM_STAYS : AWS_CLAIM_GOES;
+    if (str_eq(aws_annotation(in, "handed-over"), "true")) {
+        return AWS_CLAIM_GOES;
+    }
+    if (named) {
+        return AWS_CLAIM_STAYS;
+    }
+    return in->n_ingress == 0 && was_served(a, in) ? AWS_CLAIM_UNNAMED : AWS_CLAIM_GOES;
 }

@@ -107,8 +107,10 @@ enum aws_claim {
     AWS_CLAIM_NONE = 0, /* it is another controller's, or it is an ordinary one of trimtab */
     AWS_CLAIM_STAYS,
     AWS_CLAIM_GOES, /* the status names another one, or the owner has annotated handed-over */
+    /* The status names none any more: it stays if it is there, else what it left goes. */
+    AWS_CLAIM_UNNAMED,
 };
-enum aws_claim aws_service_claim(const struct aws_service *s);
+enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s);
 /* Does its status name the load balancer that trimtab makes for it? */
 bool aws_status_names_ours(const struct aws_service *s);
 /* "NLB" / "classic load balancer": in messages. */

@@ -169,7 +169,10 @@ struct aws_planning {
      * service->findings. */
     struct aws_finding *findings;
     size_t n_findings, cap_findings;
-    size_t n_targets; /* that the load balancer has once the plan is carried out */
+    /* Once the plan is carried out: zones of the load balancer (n 0: not known), and how many of
+     * its targets run there. */
+    struct str_set zones;
+    size_t n_serving;
 };
 /* (aws_service_plan.c) */
 void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)

@@ -12,6 +12,7 @@
 #include "providers/aws/plan/aws_refused_rules.h"
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
 #include <stdarg.h>
@@ -143,14 +144,23 @@ static void describe(struct aws_planning *p)
 
 static void describe_claim(struct aws_planning *p)
 {
-    const char *text =
-        "The Service asks for another controller's load balancer, and its status names "
-        "ours, which stays and gets its nodes.  It is deleted when the status names "
-        "another one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"";
-    if (p->service->kind == AWS_ELSEWHERE) {
+    const struct aws_service *s = p->service;
+    const char *over = aws_annotation(s->in, "handed-over");
+    bool named = aws_status_names_ours(s);
+    if (s->kind == AWS_ELSEWHERE) {
         lb_plan_effect(p->plan, p->service->key,
                        "The load balancer stays: another controller has not taken over yet.");
-        aws_plan_finding(p, "NotHandedOver", "%s", text);
+        aws_plan_finding(p, "NotHandedOver",
+                         "The Service asks for another controller's load balancer, and %s, which "
+                         "stays and gets its nodes.  It is deleted when the status names another "
+                         "one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"",
+                         named ? "its status names ours" : "ours is there");
+        if (!str_is_empty(over) && !str_eq(over, "false")) {
+            aws_plan_finding_of(p, AWS_ANNOTATION "handed-over",
+                                "annotation " AWS_ANNOTATION
+                                "handed-over: \"%s\" counts as false; want true or false",
+                                lb_finding_value(p->a, over));
+        }
     }
 }
 
@@ -281,12 +291,33 @@ static struct aws_texts instance_ids(const struct aws_planning *p)
     size_t n = 0;
     for (size_t i = 0; i < p->around->n_instances; i++) {
         const struct aws_instance *in = &p->around->instances[i];
-        if (str_is_empty(in->state) || str_eq(in->state, "running") ||
-            is_target_already(p, in->id)) {
+        if (aws_instance_runs(in) || is_target_already(p, in->id)) {
             ids[n++] = in->id;
         }
     }
     return (struct aws_texts){.items = ids, .n = n};
+}
+
+/* Of the load balancer that is there. */
+static struct str_set seen_zones(const struct aws_planning *p)
+{
+    const struct aws_observed *seen = p->seen;
+    bool nlb = seen->nlb != NULL && (p->service->kind != AWS_CLASSIC || seen->classic == NULL);
+    struct aws_texts zones = nlb                     ? seen->nlb->zones
+                             : seen->classic != NULL ? seen->classic->zones
+                                                     : (struct aws_texts){0};
+    return str_set_make(p->a, zones.items, zones.n);
+}
+
+/* Instances that are targets of the load balancer and get packets. */
+static size_t count_serving(const struct aws_planning *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->around->n_instances; i++) {
+        const struct aws_instance *in = &p->around->instances[i];
+        n += aws_instance_runs(in) && aws_zones_have(&p->zones, in->zone);
+    }
+    return n;
 }
 
 /* ---- the two kinds --------------------------------------------------------------------------- */
@@ -303,6 +334,7 @@ static int plan_classic(struct aws_planning *p, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    p->zones = aws_zones_of(p->a, &p->around->places, &subnets);
     if (want.own != NULL) {
         rc = aws_plan_own_group(p, want.own, &own, err);
     }
@@ -443,6 +475,8 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
         return rc;
     }
     want.moves = moves && aws_nlb_can_move(p, &want);
+    bool stays = p->seen->nlb != NULL && p->seen->nlb->subnets.n > 0 && !want.moves;
+    p->zones = aws_zones_of(p->a, &p->around->places, stays ? &p->seen->nlb->subnets : &subnets);
     want.stays_because = moves ? "its only zone would have to be left first" : stays_because(p);
     if (want.own != NULL && takes_groups(p)) {
         rc = aws_plan_own_group(p, want.own, &own, err);
@@ -553,10 +587,11 @@ static int plan_anew(struct aws_planning *p, struct err *err)
 static int plan_wanted(struct aws_planning *p, struct err *err)
 {
     const struct aws_service *s = p->service;
-    p->n_targets = instance_ids(p).n;
     if (p->about_nodes && (p->seen->nlb != NULL || p->seen->classic != NULL)) {
         describe(p);
         describe_claim(p);
+        p->zones = seen_zones(p);
+        p->n_serving = count_serving(p);
         return aws_plan_upkeep(p, instance_ids(p), err);
     }
     if (s->kind == AWS_ELSEWHERE) {
@@ -576,6 +611,7 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
     describe_targets(p);
     describe_ranges(p);
     rc = is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
+    p->n_serving = count_serving(p);
     return rc == ERR_OK ? aws_refused_check(p, err) : rc;
 }
 

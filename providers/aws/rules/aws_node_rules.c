@@ -178,15 +178,9 @@ struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const
     return (struct aws_texts){.items = ids, .n = n_ids};
 }
 
-const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
-                              const struct aws_tags *labels)
+bool aws_instance_runs(const struct aws_instance *instance)
 {
-    const char *id;
-    struct err err = ERR_INIT;
-    bool wanted = aws_node_has_labels(node, labels);
-    return wanted && aws_instance_id(a, node->provider_id, &id, &err) != ERR_OK
-               ? arena_strdup(a, err.message)
-               : NULL;
+    return str_is_empty(instance->state) || str_eq(instance->state, "running");
 }
 
 /* ---- the group of an instance ---------------------------------------------------------------- */

@@ -220,6 +220,25 @@ const struct aws_subnet *aws_places_subnet(const struct aws_places *places, cons
     return NULL;
 }
 
+struct str_set aws_zones_of(struct arena *a, const struct aws_places *places,
+                            const struct aws_texts *subnets)
+{
+    const char **zones = ARENA_ARRAY(a, const char *, subnets->n + 1);
+    for (size_t i = 0; i < subnets->n; i++) {
+        const struct aws_subnet *s = aws_places_subnet(places, subnets->items[i]);
+        if (s == NULL || str_is_empty(s->zone)) {
+            return (struct str_set){0};
+        }
+        zones[i] = s->zone;
+    }
+    return str_set_make(a, zones, subnets->n);
+}
+
+bool aws_zones_have(const struct str_set *zones, const char *zone)
+{
+    return zones->n == 0 || str_is_empty(zone) || str_set_has(zones, zone);
+}
+
 int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct aws_places *places,
                        const struct aws_service *s, struct aws_texts *ret,
                        struct aws_texts *ret_why_not, struct err *err)

@@ -210,39 +210,54 @@ void azure_idle_add(struct azure_idle *out, const char *name, const char *why)
 
 /* ---- source ranges --------------------------------------------------------------------------- */
 
-/* Each of them is a range of a family that the Service has not. */
-static bool are_of_absent_family(const struct azure_idle_ask *q, const char *const *ranges,
-                                 size_t n)
+/* The ranges of a family that the Service has not. */
+struct absent {
+    const char *names; /* joined by ", " */
+    bool all;          /* each range is one of them */
+};
+
+static struct absent absent_of(const struct azure_idle_ask *q, const char *const *ranges, size_t n)
 {
+    struct absent ret = {"", n > 0};
     for (size_t i = 0; i < n; i++) {
         struct ip_net net;
-        if (!azure_prefix_parse(str_trim_unicode(q->a, ranges[i]), &net) ||
-            q->s->has_family[azure_addr_family(&net.addr)]) {
-            return false;
+        const char *range = str_trim_unicode(q->a, ranges[i]);
+        if (!azure_prefix_parse(range, &net) || q->s->has_family[azure_addr_family(&net.addr)]) {
+            ret.all = false;
+            continue;
         }
+        ret.names = arena_printf(q->a, "%s%s%s", ret.names, *ret.names == '\0' ? "" : ", ", range);
     }
-    return n > 0;
+    return ret;
+}
+
+/* `subject` is the field as a message names it. */
+static void add_absent(struct azure_idle *out, const struct azure_idle_ask *q, const char *field,
+                       const char *subject, struct absent x)
+{
+    const char *family = without_ipv6(q) ? "IPv6" : "IPv4";
+    if (x.all) {
+        add(out, field,
+            arena_printf(q->a, "%s admits no client: the Service has no %s", subject, family));
+    } else if (*x.names != '\0') {
+        add(out, field,
+            arena_printf(q->a, "%s: %s has no effect: the Service has no %s", subject,
+                         lb_finding_value(q->a, x.names), family));
+    }
 }
 
 static void range_findings(struct azure_idle *out, const struct azure_idle_ask *q)
 {
     static const char *const names[] = {"azure-allowed-ip-ranges", "load-balancer-source-ranges"};
-    const char *family = without_ipv6(q) ? "IPv6" : "IPv4";
+    static const char field[] = "spec.loadBalancerSourceRanges";
     const struct tt_service *in = q->s->in;
-    if (are_of_absent_family(q, in->source_ranges, in->n_source_ranges)) {
-        static const char field[] = "spec.loadBalancerSourceRanges";
-        add(out, field,
-            arena_printf(q->a, "%s admits no client: the Service has no %s", field, family));
-    }
+    add_absent(out, q, field, field, absent_of(q, in->source_ranges, in->n_source_ranges));
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         size_t n = 0;
         char **pieces = str_split(q->a, str_nonnull(azure_annotation(in, names[i])), ',', &n);
-        if (are_of_absent_family(q, (const char *const *)pieces, n)) {
-            const char *key = arena_printf(q->a, AZURE_ANNOTATION_PREFIX "%s", names[i]);
-            add(out, key,
-                arena_printf(q->a, "annotation %s admits no client: the Service has no %s", key,
-                             family));
-        }
+        const char *key = arena_printf(q->a, AZURE_ANNOTATION_PREFIX "%s", names[i]);
+        add_absent(out, q, key, arena_printf(q->a, "annotation %s", key),
+                   absent_of(q, (const char *const *)pieces, n));
     }
 }
 

@@ -164,11 +164,10 @@ struct gce_bs_desired {
     bool log_managed;
     bool strong_compared;
     /* what to tell the owner, once */
-    bool warn_weighted;       /* UnsupportedConfiguration */
-    bool warn_family_dropped; /* a side has `nobody` */
-    bool warn_ranges_v6;      /* some source ranges are of IPv6, which the balancer does not have */
-    bool warn_options;        /* ILBOptionsIgnored: asked for on a network without subnetworks */
-    bool warn_collection;     /* IPCollectionV6Error: asked for on an internal balancer */
+    bool warn_weighted;        /* UnsupportedConfiguration */
+    bool warn_family_dropped;  /* a side has `nobody` */
+    bool warn_options;         /* ILBOptionsIgnored: asked for on a network without subnetworks */
+    bool warn_collection;      /* IPCollectionV6Error: asked for on an internal balancer */
     struct tt_kv *annotations; /* status annotations (§4.11), sorted; NULL value: drop */
     size_t n_annotations;
 };

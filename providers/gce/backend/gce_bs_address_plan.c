@@ -215,7 +215,7 @@ void bs_plan_keep(struct bs_ensure *n, struct bs_side *s)
 /* `hold`: the operation of this plan that reserved it, or -1.  Only when all went well
  * (docs/adr/0074): after a failure the next sync finds the address under our name, and reserves
  * none anew. */
-static void release(struct bs_ensure *n, const char *name, int hold, const char *why)
+static struct lb_op *release(struct bs_ensure *n, const char *name, int hold, const char *why)
 {
     struct lb_op *op = bs_op(&n->e, bs_delete(&n->e, BS_RELEASE, GCE_ADDRESSES, name, why));
     op->gives_back = true;
@@ -225,6 +225,7 @@ static void release(struct bs_ensure *n, const char *name, int hold, const char 
         op->only_if_op = hold;
         op->only_if = LB_DONE;
     }
+    return op;
 }
 
 /* More than the one that was held. */
@@ -236,7 +237,7 @@ static void release_strays(struct bs_ensure *n, const struct bs_side *s)
             (s->held != NULL && str_eq(s->held->name, name) && s->hold < 0)) {
             continue;
         }
-        release(n, name, -1, "an interrupted run left it, and no rule of its name is wanted");
+        (void)release(n, name, -1, "an interrupted run left it, and no rule of its name is wanted");
     }
 }
 
@@ -250,7 +251,7 @@ static void release_held(struct bs_ensure *n, const struct bs_side *s)
         s->held != NULL && !s->held_usable ? "an interrupted run left it, and no rule has it"
         : bs_side_changes_rules(s)         ? "the rule keeps it now"
                                    : "an interrupted run left it, and the rule has its address";
-    release(n, s->hold >= 0 ? s->d->address_name : s->held->name, s->hold, why);
+    (void)release(n, s->hold >= 0 ? s->d->address_name : s->held->name, s->hold, why);
 }
 
 /* The former rule's, and what was held for the new one where the former came first. */
@@ -259,12 +260,13 @@ static void release_former(struct bs_ensure *n, const struct bs_side *s)
     const struct gce_address *own = held_by_us(n, s);
     bool used = s->held != NULL && s->held == s->former;
     if (used && own != NULL && s->hold < 0) {
-        release(n, own->name, -1, "an interrupted run left it, and no rule has it");
+        (void)release(n, own->name, -1, "an interrupted run left it, and no rule has it");
     }
     if (s->keep >= 0 || (s->former != NULL && !n->e.in->holds_former)) {
-        release(n, n->names.former_address[s->family], s->keep,
-                used ? "an interrupted run left it, and the rule has its address"
-                     : "no former forwarding rule needs it any more");
+        struct lb_op *op = release(n, n->names.former_address[s->family], s->keep,
+                                   used ? "an interrupted run left it, and the rule has its address"
+                                        : "no former forwarding rule needs it any more");
+        op->awaits_status = true; /* the cloud may give it to another project */
     }
 }
 

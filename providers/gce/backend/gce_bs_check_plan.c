@@ -40,6 +40,17 @@ static const char *why_update(const struct bs_ensure *n, const char *member)
                : "it is not as it should be";
 }
 
+/* The shared check of external Services has the name of the internal ones', which is global: the
+ * note tells the two apart, for people and for a plan of several Services (plan_join.c). */
+static const char *note_of(const struct gce_bs_desired *d)
+{
+    if (!d->check_shared) {
+        return "asks the node port of this Service";
+    }
+    return d->check_regional ? "one for all external services with policy Cluster"
+                             : "one for all services with policy Cluster";
+}
+
 void bs_plan_check(struct bs_ensure *n)
 {
     struct bs_emit *e = &n->e;
@@ -47,8 +58,7 @@ void bs_plan_check(struct bs_ensure *n)
     const struct gce_hc *is = gce_slots_hc(e->seen, n->d->check_regional, want->name);
     enum gce_collection c = checks_of(n->d->check_regional);
     const char *because = NULL;
-    const char *note = n->d->check_shared ? "one for all services with policy Cluster"
-                                          : "asks the node port of this Service";
+    const char *note = note_of(n->d);
     if (is == NULL) {
         struct lb_op op =
             LB_OP(.verb = LB_CREATE, .name = want->name, .why = "the backend service needs it",

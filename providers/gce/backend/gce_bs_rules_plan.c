@@ -300,6 +300,7 @@ static void plan_away(struct bs_ensure *n, const struct bs_side *s, const struct
     op->note = note;
     op->undo = bs_undo_rule(n, s, r);
     op->ask = bs_ask_rule(n, s, r);
+    op->proof = gce_emit_proof(&n->e.out, GCE_RULES, r->name);
     op->critical = keeps && !n->critical_taken;
     n->critical_taken = n->critical_taken || op->critical;
 }
@@ -355,7 +356,17 @@ static void plan_insert(struct bs_ensure *n, struct bs_side *s, struct bs_rule *
                                     : chosen   ? "the cloud chooses the address"
                                                : "address known after the one that is held",
                             .fields = diff.fields, .n_fields = diff.n);
-    int at = bs_emit(e, BS_RULE, op, insert_op(n, s, &want));
+    const struct gce_op arg = insert_op(n, s, &want);
+    if (r->is == NULL && s->n_stale > 0 && arg.n_late == 0) { /* with another protocol */
+        struct gce_rule renamed = want;
+        renamed.name = s->stale[0]->name;
+        op.asked = gce_emit_asked(&e->out,
+                                  (struct gce_op){.c = GCE_RULES,
+                                                  .verb = GCE_INSERT,
+                                                  .name = renamed.name,
+                                                  .body = gce_own(e->a, gce_rule_body(&renamed))});
+    }
+    int at = bs_emit(e, BS_RULE, op, arg);
     if (chosen) {
         s->ip = LB_VALUE_OF(at, "value");
     }

@@ -123,7 +123,6 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
     const struct tt_service *s = in->service;
     struct gce_ilb_names n;
     struct str_set ranges;
-    size_t dropped = 0;
     int32_t port = 0;
     if (str_is_empty(f->cluster_id)) {
         return err_set(err, ERR_TRANSIENT, "the cluster's id is not known yet");
@@ -131,7 +130,7 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
     int rc = check_ports(s, err);
     gce_ilb_names_make(a, s, f->cluster_id, &n);
     if (rc == ERR_OK) {
-        rc = gce_svc_ranges_v4(a, s, &ranges, &dropped, err);
+        rc = gce_svc_ranges_v4(a, s, &ranges, err);
     }
     if (rc == ERR_OK) {
         rc = gce_bs_check_port(s, !n.check_is_shared, &port, err);
@@ -158,7 +157,6 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
         .groups = gce_bs_groups(a, f, &in->zones, "instanceGroups", n.group),
         .mode = "CONNECTION", /* §15 row 20 */
         .unlink = true,
-        .warn_ranges_v6 = dropped > 0,
         .warn_options = str_is_empty(f->subnetwork) &&
                         (gce_svc_wants_global_access(s) || *gce_svc_subnet(s) != '\0'),
     };

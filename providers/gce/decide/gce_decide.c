@@ -97,9 +97,15 @@ static void find_marks(struct walk *w)
             w->has_finalizers |= BIT(k);
         }
     }
-    if (w->c->rule_found == GCE_FOUND_PRESENT) {
+    if (w->c->rule_found == GCE_FOUND_PRESENT && gce_rule_is_own(w->s, &w->c->rule)) {
         w->has_rule = BIT(kind_of_rule(w));
     }
+}
+
+/* Kinds of which a rule stands. */
+static unsigned kinds_with_rules(const struct walk *w)
+{
+    return w->has_rule | (w->c->has_l4_rule ? BIT(GCE_KIND_ILB_NEGS) : 0);
 }
 
 /* Kinds whose Services have NEGs, too, and the annotation that tells them. */
@@ -128,7 +134,8 @@ static void note_rule(const struct walk *w, const char *so)
 {
     const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
                         : w->c->rule_found == GCE_FOUND_UNKNOWN   ? "not looked for"
-                        : w->has_rule == 0                        ? "absent"
+                        : w->c->rule_found == GCE_FOUND_ABSENT    ? "absent"
+                        : w->has_rule == 0                        ? "another owner's"
                         : rule_has_service(w)                     ? "external, backend service"
                         : w->has_rule == BIT(GCE_KIND_ILB_GROUPS) ? "internal"
                         : str_is_empty(w->c->rule.target)         ? "external"
@@ -218,6 +225,15 @@ static bool knows_rule(const struct walk *w)
     return true;
 }
 
+/* The rule of another kind than that of the class tells what the Service had. */
+static void note_former_rule(const struct walk *w)
+{
+    if (w->c->rule_found == GCE_FOUND_PRESENT) {
+        bool former = (w->has_rule & ~gce_kinds[w->d->is].family) != 0;
+        note_rule(w, former ? "is of another kind, which it had" : NULL);
+    }
+}
+
 static void choose_by_class(const struct walk *w)
 {
     static const struct {
@@ -231,6 +247,9 @@ static void choose_by_class(const struct walk *w)
         {GCE_CLASS_EXTERNAL_LEGACY, ROW_CLASS_EXTERNAL_LEGACY},
     };
     enum row row = ROW_CLASS_FOREIGN;
+    if (!knows_rule(w)) {
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         row = str_eq(w->s->lb_class, classes[i].class_) ? classes[i].row : row;
     }
@@ -239,9 +258,11 @@ static void choose_by_class(const struct walk *w)
          row == ROW_CLASS_FOREIGN ? "another controller's" : gce_kinds[w->d->is].text);
     /* A pool that the other program still has keeps the rule's name (§1.6.2 asks its guard of
      * classes, too). */
-    if (row == ROW_CLASS_EXTERNAL && has(w, GCE_KIND_TARGET_POOL) && w->f->legacy_off) {
-        chose(w, ROW_NETLB_V1);
+    bool marked = has(w, GCE_KIND_TARGET_POOL);
+    if (row == ROW_CLASS_EXTERNAL && (marked || rule_has_pool(w)) && w->f->legacy_off) {
+        chose(w, marked ? ROW_NETLB_V1 : ROW_NETLB_POOL);
     }
+    note_former_rule(w);
 }
 
 /* An internal Service without a class (§1.5; gce-cloud-provider.md §5.2). */
@@ -379,19 +400,24 @@ static bool is_left_to_ingress(const struct walk *w)
            !gce_svc_target_pool_is_ours(w->s, NULL, w->f->rbs_default);
 }
 
-/* A rule of the other side, internal or external. */
-static bool is_rule_of_other_side(const struct walk *w)
+/* The rule of the legacy name when it is of another kind than the one that the Service gets: of the
+ * other side, internal or external, and where a class decides, of the same side, too. */
+static unsigned rule_of_another_kind(const struct walk *w)
 {
     bool internal = (w->has_rule & BIT_ILB) != 0;
-    return w->has_rule != 0 && w->d->is != GCE_KIND_NONE &&
-           internal != gce_kind_is_internal(w->d->is);
+    bool sticks = w->d->is == GCE_KIND_NONE || internal == gce_kind_is_internal(w->d->is);
+    if (w->s->lb_class == NULL && sticks) {
+        return 0;
+    }
+    return w->has_rule & ~gce_kinds[w->d->is].family;
 }
 
-/* Another owner's load balancer of the other side has the name a<uid>, which `is` needs, too. */
+/* A load balancer of another kind, which this process does not take away, has the name a<uid>,
+ * which `is` needs, too. */
 static bool is_name_taken(const struct walk *w, unsigned run)
 {
-    return w->d->is != GCE_KIND_ILB_NEGS && w->d->is != GCE_KIND_NEGS_ONLY &&
-           is_rule_of_other_side(w) && (w->has_rule & run) == 0;
+    return w->d->is != GCE_KIND_NONE && w->d->is != GCE_KIND_ILB_NEGS &&
+           w->d->is != GCE_KIND_NEGS_ONLY && (rule_of_another_kind(w) & ~run) != 0;
 }
 
 /* A rule alone does not tell what members it has. */
@@ -413,8 +439,8 @@ static void settle_wanted(const struct walk *w)
     }
     guard(w);
     bool is_run = (run & BIT(w->d->is)) != 0 && !is_left_to_ingress(w);
-    unsigned of_rule = is_rule_of_other_side(w) ? w->has_rule : 0;
-    unsigned others = (w->has_finalizers | of_rule) & run & ~gce_kinds[w->d->is].family;
+    unsigned of_rules = rule_of_another_kind(w) | (kinds_with_rules(w) & ~w->has_rule);
+    unsigned others = (w->has_finalizers | of_rules) & run & ~gce_kinds[w->d->is].family;
     if (!gce_kind_has_negs(w->d->is)) { /* else they are taken over: their names are the same */
         others |= mark_of_negs(w) & run;
     }
@@ -422,7 +448,7 @@ static void settle_wanted(const struct walk *w)
     if (is_run) {
         w->d->kind = w->d->is;
         w->d->former = others;
-    } else if (others != 0 && (w->d->needs & GCE_NEEDS_RULE) == 0) {
+    } else if (others != 0 && ((w->d->needs & GCE_NEEDS_RULE) == 0 || w->s->lb_class != NULL)) {
         enum gce_kind is = w->d->is;
         tear_down(w, others);
         w->d->is = is;
@@ -431,10 +457,22 @@ static void settle_wanted(const struct walk *w)
 
 /* ---- deletion (§1.7) ------------------------------------------------------------------------- */
 
+/* The generic finalizer beside a class that the generic part does not serve: the Service was served
+ * by that part before it had the class.  The rule may have gone already, and more be left. */
+static bool had_legacy_part(const struct walk *w)
+{
+    const char *class_ = w->s->lb_class;
+    return class_ != NULL && svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER) && !w->f->legacy_off &&
+           !str_eq(class_, GCE_CLASS_INTERNAL_LEGACY) && !str_eq(class_, GCE_CLASS_EXTERNAL_LEGACY);
+}
+
 /* Signs of resources, beside finalizers and the rule. */
 static unsigned marks_of_gone(const struct walk *w)
 {
-    unsigned marks = w->has_finalizers | w->has_rule | mark_of_negs(w);
+    unsigned marks = w->has_finalizers | kinds_with_rules(w) | mark_of_negs(w);
+    if (had_legacy_part(w)) {
+        marks |= BIT(GCE_KIND_TARGET_POOL);
+    }
     if (str_eq(w->s->lb_class, GCE_CLASS_EXTERNAL)) {
         marks |= BIT(GCE_KIND_NETLB_GROUPS);
     }
@@ -495,7 +533,7 @@ static void settle_gone(const struct walk *w)
     bool deleted = w->s->deleted_us != 0 || w->c->gone;
     note(w, deleted ? "deletionTimestamp" : "type", deleted ? "set" : str_or(w->s->type, "not set"),
          "wants no load balancer");
-    if (w->s->lb_class == NULL && !knows_rule(w)) {
+    if (!knows_rule(w)) {
         return;
     }
     note_rule(w, NULL);

@@ -84,6 +84,8 @@ struct gce_case {
     enum gce_found backend_found; /* backend service of the L4 name */
     const char *backend_scheme;   /* PRESENT: loadBalancingScheme */
     const char *backend_group;    /* PRESENT: link of its first backend, "" without any */
+    /* an internal rule with one of the Service's L4 names stands; looked for with the other one */
+    bool has_l4_rule;
 };
 /* The missing input of a decision; call again with it. */
 #define GCE_NEEDS_RULE    0x1u
@@ -148,5 +150,9 @@ bool gce_l4_has_rbs_annotation(const struct tt_service *s);
  * external with a backend service. */
 bool gce_l4_netlb_has_rule(const struct tt_service *s, enum gce_found found,
                            const struct gce_rule *rule);
+/* Is a rule of the Service's legacy name the Service's?  Without a class, the name says so.  With
+ * one, its description or the address in the status must, because what the class asks for takes
+ * away what stands. */
+bool gce_rule_is_own(const struct tt_service *s, const struct gce_rule *rule);
 
 #endif

@@ -4,6 +4,8 @@
  * gce_decide.c says what was asked and found; this file says how that looks (ux.md).  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
+#include "common/lb/service_rules.h"
+
 #include <string.h>
 
 static const char *noun(enum gce_kind kind)
@@ -39,13 +41,38 @@ static const char *who(enum gce_part part)
     return part == GCE_PART_L4 ? "ingress-gce" : "cloud-provider-gcp";
 }
 
+/* The class of another controller came while what the Service has was not watched: nothing is done
+ * for a Service of that class until it is deleted. */
+static bool is_left_standing(const struct gce_case *c, const struct gce_decision *d)
+{
+    return d->teardown && d->is == GCE_KIND_NONE && c->service->lb_class != NULL && !c->gone &&
+           c->service->deleted_us == 0;
+}
+
+/* Of any kind, or the generic one: the API server keeps the Service until it is taken off. */
+static bool has_finalizer(const struct tt_service *svc)
+{
+    bool any = svc_has_finalizer(svc, LB_CLEANUP_FINALIZER);
+    for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        any = any || (name != NULL && svc_has_finalizer(svc, name));
+    }
+    return any;
+}
+
 const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
                               const struct gce_decision *d)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     bool wants = c->service != NULL && str_eq(c->service->type, "LoadBalancer") &&
                  c->service->deleted_us == 0 && !c->gone;
-    if (d->teardown) {
+    if (is_left_standing(c, d)) {
+        str_appendf(&b, "is served by another controller (loadBalancerClass). It still has ");
+        append_former(&b, d->former | 1u << (unsigned)d->kind);
+        str_appendf(&b, has_finalizer(c->service)
+                            ? ", which goes with the Service."
+                            : ", which stays when the Service goes: no finalizer is on it.");
+    } else if (d->teardown) {
         str_appendf(&b, "loses ");
         append_former(&b, d->former | 1u << (unsigned)d->kind);
         str_appendf(&b, wants ? ", because it asks for another one." : ".");
@@ -71,10 +98,10 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
 const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decision *d)
 {
     bool has_class = c->service != NULL && c->service->lb_class != NULL;
-    if (d->teardown) {
+    if (d->teardown && !is_left_standing(c, d)) {
         return "loses";
     }
-    if (d->kind != GCE_KIND_NONE) {
+    if (d->kind != GCE_KIND_NONE && !d->teardown) {
         return "served";
     }
     return d->is != GCE_KIND_NONE || has_class || d->needs != 0 ? "elsewhere" : "none";

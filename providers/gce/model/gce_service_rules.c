@@ -82,7 +82,7 @@ bool gce_svc_class_conflicts(const struct tt_service *s)
 }
 
 int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
-                      size_t *ret_dropped, struct err *err)
+                      struct err *err)
 {
     struct str_set all;
     int rc = svc_source_ranges(a, s, &all, err);
@@ -102,7 +102,6 @@ int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_se
                        "which has an IPv4 address");
     }
     *ret = str_set_make(a, v4, n);
-    *ret_dropped = all.n - n;
     return ERR_OK;
 }
 

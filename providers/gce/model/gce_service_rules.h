@@ -71,7 +71,7 @@ bool gce_svc_class_conflicts(const struct tt_service *s);
  * is no range, or none of IPv4 is among them, and then no client could come in.  `upstream`: as
  * upstream has it, both families together. */
 int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
-                      size_t *ret_dropped, struct err *err) _warn_unused_;
+                      struct err *err) _warn_unused_;
 bool gce_svc_shares_backend_service(const struct tt_service *s);
 bool gce_svc_wants_global_access(const struct tt_service *s);
 const char *gce_svc_subnet(const struct tt_service *s); /* "" = the cluster's */

@@ -102,7 +102,6 @@ struct gce_tp_desired {
     struct gce_rule rule; /* without its address */
     struct gce_pool pool;
     struct gce_firewall traffic;
-    size_t ranges_dropped;       /* source ranges of IPv6, which have no effect here */
     struct gce_strs plain_ports; /* the traffic firewall's ports one by one: counts as equal */
     struct gce_check check;
     struct gce_firewall check_firewall;

@@ -136,6 +136,43 @@ const struct lb_undo *gce_emit_undo(struct gce_emit *e, struct gce_op arg,
     return undo;
 }
 
+#define NO_NAME   "-asked"
+#define NAMES_MAX 63 /* of a resource */
+
+const struct lb_undo *gce_emit_proof(struct gce_emit *e, enum gce_collection c, const char *name)
+{
+    struct gce_op *arg = ARENA_NEW(e->a, struct gce_op);
+    struct lb_undo *proof = ARENA_NEW(e->a, struct lb_undo);
+    *arg = (struct gce_op){
+        .c = c,
+        .verb = GCE_DELETE,
+        .name = arena_printf(e->a, "%.*s" NO_NAME, NAMES_MAX - (int)strlen(NO_NAME), name),
+        .call = e->call,
+    };
+    *proof = (struct lb_undo){.verb = LB_DELETE,
+                              .kind = gce_op_kind(c),
+                              .name = arg->name,
+                              .type = gce_op_type_of(GCE_DELETE),
+                              .arg = arg,
+                              .calls = 1};
+    return proof;
+}
+
+const struct lb_undo *gce_emit_asked(const struct gce_emit *e, struct gce_op arg)
+{
+    struct lb_undo *asked = ARENA_NEW(e->a, struct lb_undo);
+    arg.call = e->call;
+    arg.ret_value = NULL;
+    arg.read_member = NULL;
+    *asked = (struct lb_undo){.verb = LB_CREATE,
+                              .kind = gce_op_kind(arg.c),
+                              .name = arg.name,
+                              .type = gce_op_type_of(GCE_INSERT),
+                              .arg = arena_memdup(e->a, &arg, sizeof arg),
+                              .calls = 1};
+    return asked;
+}
+
 /* ---- into the plan --------------------------------------------------------------------------- */
 
 /* Drafts in the order of the plan. */
@@ -151,6 +188,10 @@ static void complete(void *arg, struct lb_draft *draft)
     const struct gce_pending *one = CONTAINER_OF(draft, struct gce_pending, draft);
     for (size_t i = 0; one->arg != NULL && i < one->arg->n_late; i++) {
         one->arg->late[i].value = lb_drafts_value(&x->e->drafts, one->arg->late[i].value);
+    }
+    bool whole = one->arg != NULL && one->arg->verb == GCE_INSERT && one->arg->n_late == 0;
+    if (whole && draft->op.asked == NULL) {
+        draft->op.asked = gce_emit_asked(x->e, *one->arg);
     }
 }
 

@@ -69,6 +69,11 @@ const struct lb_undo *gce_emit_undo(struct gce_emit *e, struct gce_op arg,
 /* Names, for each of the operations just appended, those of the others that it waits for. */
 typedef void gce_emit_order(struct lb_plan *p, const struct gce_pending *const *items, size_t n,
                             const void *arg);
+/* How the right to delete one is shown while all stands (plan.h, `proof`): the name is that of
+ * none, and begins as `name`, as a condition of a role may ask for. */
+const struct lb_undo *gce_emit_proof(struct gce_emit *e, enum gce_collection c, const char *name);
+/* How an insert is asked for while its name is taken (plan.h, `asked`). */
+const struct lb_undo *gce_emit_asked(const struct gce_emit *e, struct gce_op arg);
 /* Appends everything to the plan: phases 0 … n_phases - 1, then `order`. */
 void gce_emit_flush(struct gce_emit *e, int n_phases, gce_emit_order *order, const void *arg);
 

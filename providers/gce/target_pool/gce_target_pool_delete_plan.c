@@ -53,7 +53,8 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     struct tp_emit e;
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
-    /* The internal kind of the same program calls rule, address and firewall alike. */
+    /* The internal kind of the same program calls rule, address and firewall alike, that with a
+     * backend service rule and address. */
     bool replaced =
         in->changes_kind && o->has_rule == GCE_PRESENT && !str_is_empty(o->rule.backend_service);
     bool has_rule = o->has_rule == GCE_PRESENT && !replaced;
@@ -62,7 +63,8 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (has_rule) {
         (void)tp_delete(&e, GCE_RULES, names->lb, why(in));
     }
-    if (o->has_traffic == GCE_PRESENT && !replaced && !in->keeps_traffic) {
+    bool has_theirs = replaced && str_eq(o->rule.scheme, "INTERNAL");
+    if (o->has_traffic == GCE_PRESENT && !has_theirs && !in->keeps_traffic) {
         (void)tp_delete(&e, GCE_FIREWALLS, names->firewall, why(in));
     }
     if (o->has_deny == GCE_PRESENT) {

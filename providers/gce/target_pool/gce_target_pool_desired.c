@@ -70,7 +70,7 @@ static int desired_traffic(struct arena *a, const struct gce_tp_facts *facts,
                            const struct gce_tp_input *in, struct gce_tp_desired *d, struct err *err)
 {
     struct str_set ranges;
-    int rc = gce_svc_ranges_v4(a, in->service, &ranges, &d->ranges_dropped, err);
+    int rc = gce_svc_ranges_v4(a, in->service, &ranges, err);
     if (rc != ERR_OK) {
         return rc;
     }

@@ -220,7 +220,7 @@ static void plan_keep(struct tp_ensure *n)
 
 /* Only when all went well (docs/adr/0074): after a failure the next sync finds the address under
  * our name, and reserves none anew.  Upstream gives it back (§4.4 step 4). */
-static void release(struct tp_ensure *n, const char *name, int hold, const char *why)
+static struct lb_op *release(struct tp_ensure *n, const char *name, int hold, const char *why)
 {
     struct lb_op *op = tp_op(&n->e, tp_delete(&n->e, GCE_ADDRESSES, name, why));
     op->gives_back = true;
@@ -230,6 +230,7 @@ static void release(struct tp_ensure *n, const char *name, int hold, const char 
         op->only_if_op = hold;
         op->only_if = LB_DONE;
     }
+    return op;
 }
 
 static void plan_release(struct tp_ensure *n)
@@ -239,12 +240,14 @@ static void plan_release(struct tp_ensure *n)
     bool own = o->has_address == GCE_PRESENT && (n->held == &o->address || !n->new_rule);
     tp_next_wave(&n->e);
     if (n->hold >= 0 || own) {
-        release(n, n->d->names.lb, n->hold, n->new_rule ? "the rule keeps it now" : left);
+        (void)release(n, n->d->names.lb, n->hold, n->new_rule ? "the rule keeps it now" : left);
     }
     if (n->keep >= 0 || (o->has_former == GCE_PRESENT && !n->e.in->holds_former)) {
-        release(n, n->d->names.former_address, n->keep,
-                n->held == &o->former ? (n->new_rule ? "the rule keeps it now" : left)
-                                      : "no former forwarding rule needs it any more");
+        struct lb_op *op =
+            release(n, n->d->names.former_address, n->keep,
+                    n->held == &o->former ? (n->new_rule ? "the rule keeps it now" : left)
+                                          : "no former forwarding rule needs it any more");
+        op->awaits_status = true; /* the cloud may give it to another project */
     }
 }
 
@@ -384,6 +387,7 @@ static void plan_remove_rule(struct tp_ensure *n)
     op->critical = true;
     op->undo = tp_undo(e, back, GCE_RULES);
     op->ask = op->undo;
+    op->proof = gce_emit_proof(&e->out, GCE_RULES, n->d->names.lb);
 }
 
 static void plan_remove_pool(struct tp_ensure *n)
@@ -396,6 +400,7 @@ static void plan_remove_pool(struct tp_ensure *n)
     if (n->need.exists || !n->e.in->leads_back) { /* else no rule leads to it */
         op->undo = tp_undo(e, tp_pool_again(e->a, &n->o->pool), GCE_POOLS);
         op->ask = op->undo;
+        op->proof = gce_emit_proof(&e->out, GCE_POOLS, n->d->names.lb);
     }
     tp_next_wave(e);
 }

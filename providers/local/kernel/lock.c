@@ -6,6 +6,7 @@
 #include "providers/local/kernel/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,12 +31,34 @@ static pid_t holder(const struct sockaddr_un *at, socklen_t len)
     return who.pid;
 }
 
+/* By a signal, or in a debugger's hands: it lets go of nothing until it goes on. */
+static bool is_stopped(pid_t who)
+{
+    char path[64];
+    char stat[512];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)who);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = read(fd, stat, sizeof(stat) - 1);
+    close(fd);
+    stat[n > 0 ? n : 0] = '\0';
+    const char *name_ends = strrchr(stat, ')'); /* the name may hold anything */
+    return name_ends != NULL &&
+           (strncmp(name_ends, ") T", 3) == 0 || strncmp(name_ends, ") t", 3) == 0);
+}
+
 static int taken(const char *instance, const struct sockaddr_un *at, socklen_t len, struct err *err)
 {
-    char pid[32] = "";
-    pid_t who = holder(at, len);
-    if (who > 0) {
-        snprintf(pid, sizeof(pid), " (pid %d)", (int)who);
+    char pid[128] = "";
+    int who = (int)holder(at, len);
+    if (who > 0 && is_stopped(who)) {
+        snprintf(pid, sizeof(pid), " (pid %d, which is stopped: kill -CONT %d, or kill -KILL %d)",
+                 who, who, who);
+    } else if (who > 0) {
+        snprintf(pid, sizeof(pid), " (pid %d)", who);
     }
     return err_set(err, ERR_CONFLICT,
                    "another trimtab with instance \"%s\" runs here%s; end it, or give this one "

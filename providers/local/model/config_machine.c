@@ -43,26 +43,50 @@ static bool is_own(const struct local_pool *p, const struct local_machine_addr *
     return !has->ours && !str_eq(has->interface, PROXY_INTERFACE) && hands_out(p, &has->net.addr);
 }
 
-/* keepalived and the like hold an address alone; an address of the machine comes with its network,
- * and a pool that has it is a mistake.  Before the first run both are. */
-static bool passes(const struct local_machine *m, const struct local_machine_addr *has)
+static bool in_a_pool(const struct local_config *config, const struct local_machine_addr *has)
 {
-    return m->has_served && has->net.prefix == 8 * has->net.addr.len;
+    bool any = false;
+
+    for (size_t i = 0; i < config->n_pools && !any; i++) {
+        any = is_own(&config->pools[i], has);
+    }
+    return any;
 }
 
-bool local_config_keeps_out(const struct local_config *config, const struct local_machine *m,
-                            const struct local_machine_addr *has)
+/* Has the machine another address in the same network, which no pool has?  Then that one is its
+ * own, and the network is here without `has`. */
+static bool has_beside(const struct local_config *config, const struct local_machine *m,
+                       const struct local_machine_addr *has)
 {
-    for (size_t i = 0; i < config->n_pools; i++) {
-        if (passes(m, has) && is_own(&config->pools[i], has)) {
+    for (size_t i = 0; i < m->n_addrs; i++) {
+        const struct local_machine_addr *other = &m->addrs[i];
+        if (other != has && !other->ours && other->net.prefix == has->net.prefix &&
+            other->net.addr.len == has->net.addr.len &&
+            ip_net_contains(&other->net, &has->net.addr) && !in_a_pool(config, other)) {
             return true;
         }
     }
     return false;
 }
 
-static void own_addresses(struct collector *c, const struct local_pool *p,
-                          const struct local_machine *m)
+/* keepalived and the like hold an address alone, or with a network in which the machine has an
+ * address of its own.  The one that it has there comes with the network, and a pool that has it is
+ * a mistake.  Before the first run all of them are. */
+static bool passes(const struct local_config *config, const struct local_machine *m,
+                   const struct local_machine_addr *has)
+{
+    return m->has_served &&
+           (has->net.prefix == 8 * has->net.addr.len || has_beside(config, m, has));
+}
+
+bool local_config_keeps_out(const struct local_config *config, const struct local_machine *m,
+                            const struct local_machine_addr *has)
+{
+    return in_a_pool(config, has) && passes(config, m, has);
+}
+
+static void own_addresses(struct collector *c, const struct local_config *config,
+                          const struct local_pool *p, const struct local_machine *m)
 {
     for (size_t i = 0; i < m->n_addrs; i++) {
         const struct local_machine_addr *has = &m->addrs[i];
@@ -71,7 +95,7 @@ static void own_addresses(struct collector *c, const struct local_pool *p,
             continue;
         }
         ip_format(&has->net.addr, addr);
-        bool warns = passes(m, has);
+        bool warns = passes(config, m, has);
         add(c, !warns, p,
             arena_printf(c->a, "pool \"%s\" contains %s, which this machine has on %s%s", p->name,
                          addr, has->interface, warns ? "; no other Service gets it" : ""));
@@ -174,7 +198,7 @@ struct local_config_findings local_config_on_machine(struct arena *a,
     struct collector c = {.a = a};
     for (size_t i = 0; i < config->n_pools; i++) {
         const struct local_pool *p = &config->pools[i];
-        own_addresses(&c, p, m);
+        own_addresses(&c, config, p, m);
         if (p->announce_by == LOCAL_ANNOUNCE_ARP && globs_match(&c, p, m)) {
             neighbours(&c, p, m);
         }

@@ -23,8 +23,9 @@ struct local_machine {
 
 /* Findings with the lines of pools, in their order.  Errors: an address of the machine would be
  * handed out.  Warnings: no host would ask for a pool's addresses by ARP; a glob that no interface
- * matches; where it has served, an address without a network, as another program holds one for a
- * while: it is to be left out (local_config_keeps_out()). */
+ * matches; where it has served, an address without a network, or with one in which the machine has
+ * another address, as another program holds one for a while: it is to be left out
+ * (local_config_keeps_out()). */
 struct local_config_findings local_config_on_machine(struct arena *a,
                                                      const struct local_config *config,
                                                      const struct local_machine *m);

@@ -494,6 +494,14 @@ const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, st
     return v == NULL ? NULL : open_vip(a, v);
 }
 
+struct local_front local_mirror_front(const struct local_mirror *m, struct arena *a,
+                                      const struct local_frontend_id *id)
+{
+    const struct kept_vip *v = find(m, &id->vip);
+
+    return v == NULL ? (struct local_front){.id = *id} : mirror_fronts_open_one(&v->fronts, a, id);
+}
+
 bool local_mirror_is_held(const struct local_mirror *m, const struct ip_addr *addr)
 {
     const struct kept_vip *v = find(m, addr);

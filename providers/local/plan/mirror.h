@@ -56,6 +56,10 @@ void local_mirror_elements(const struct local_mirror *m, struct arena *a,
 /* NULL: nothing of this address is there. */
 const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, struct arena *a,
                                                 const struct ip_addr *addr);
+/* One frontend of it: an address may have hundreds, each with hundreds of slots.  When it is not
+ * there, its id alone. */
+struct local_front local_mirror_front(const struct local_mirror *m, struct arena *a,
+                                      const struct local_frontend_id *id);
 /* Of the guard's element, until the next change; NULL if there is none. */
 const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr);
 /* Calls `each` for every address, in their order; a copy lives during the call. */

@@ -430,6 +430,22 @@ static struct ip_net *open_ranges(const struct mirror_fronts *x, struct arena *a
     return nets;
 }
 
+static struct local_front open_at(const struct mirror_fronts *x, struct arena *a, size_t at,
+                                  const struct head *h, const struct ip_addr *vip)
+{
+    struct local_front f = {.id = {.vip = *vip, .protocol = h->protocol, .port = h->port},
+                            .snat = h->snat,
+                            .all = h->all,
+                            .n_open = h->n_open,
+                            .n_also = h->n_also};
+
+    open_maps(x, a, at, h, &f);
+    open_ipvs(a, h, &f);
+    f.open = open_ranges(x, a, ranges_at(x, at, h), h->n_open);
+    f.also = open_ranges(x, a, ranges_at(x, at, h) + h->n_open * range_size(x), h->n_also);
+    return f;
+}
+
 struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct arena *a,
                                        const struct ip_addr *vip)
 {
@@ -437,17 +453,18 @@ struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct are
     struct local_front *f = fronts;
     struct head h;
 
-    for (size_t at = 0; at < x->size; at = end_of(x, at, &h), f++) {
+    for (size_t at = 0; at < x->size; at = end_of(x, at, &h)) {
         h = head_at(x, at);
-        f->id = (struct local_frontend_id){.vip = *vip, .protocol = h.protocol, .port = h.port};
-        f->snat = h.snat;
-        f->all = h.all;
-        open_maps(x, a, at, &h, f);
-        open_ipvs(a, &h, f);
-        f->n_open = h.n_open;
-        f->n_also = h.n_also;
-        f->open = open_ranges(x, a, ranges_at(x, at, &h), h.n_open);
-        f->also = open_ranges(x, a, ranges_at(x, at, &h) + h.n_open * range_size(x), h.n_also);
+        *f++ = open_at(x, a, at, &h, vip);
     }
     return fronts;
+}
+
+struct local_front mirror_fronts_open_one(const struct mirror_fronts *x, struct arena *a,
+                                          const struct local_frontend_id *id)
+{
+    struct head h;
+    size_t at = 0;
+
+    return find(x, id, &at, &h) ? open_at(x, a, at, &h, &id->vip) : (struct local_front){.id = *id};
 }

@@ -30,5 +30,8 @@ void mirror_fronts_forget(struct mirror_fronts *x);
 /* Copies in the arena. */
 struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct arena *a,
                                        const struct ip_addr *vip);
+/* Of one frontend; when it is not there, its id alone. */
+struct local_front mirror_fronts_open_one(const struct mirror_fronts *x, struct arena *a,
+                                          const struct local_frontend_id *id);
 
 #endif

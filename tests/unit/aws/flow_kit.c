@@ -257,6 +257,17 @@ static void result_serves(struct tt_result *r)
     r->serves += r->ingress[0] != '\0'; /* as the host: without an address nothing is written */
 }
 
+static void result_nobody(struct tt_result *r, const char *why)
+{
+    (void)snprintf(r->nobody, sizeof(r->nobody), "%s", *why == '\0' ? "serves" : why);
+}
+
+static int32_t result_publish(struct tt_result *r)
+{
+    result_serves(r);
+    return CONTAINER_OF(r, struct flow_kit, r)->unwritten;
+}
+
 static void result_exists(struct tt_result *r, int32_t exists)
 {
     r->exists = exists;
@@ -339,6 +350,8 @@ int flow_kit_setup(void **state)
         .report_resource = report_resource,
         .result_ingress = result_ingress,
         .result_serves = result_serves,
+        .result_publish = result_publish,
+        .result_nobody = result_nobody,
         .result_exists = result_exists,
         .result_fail = result_fail,
         .result_resource = result_resource,

@@ -38,6 +38,7 @@ struct tt_result {
     unsigned serves;    /* how often that was said before the end, with `ingress` */
     char condition[64]; /* type of the last one */
     char dropped[64];   /* the last finalizer that was */
+    char nobody[128];   /* "serves": clients are served; "" when nothing was said */
     char *text;         /* arena's */
 };
 struct flow_kit {
@@ -54,7 +55,8 @@ struct flow_kit {
     const char *env;
     const char *state; /* plan --state */
     bool repair_adopted;
-    bool just_begun; /* the provider's first call is the test's; else one came long ago */
+    int32_t unwritten; /* the status cannot be written: this code */
+    bool just_begun;   /* the provider's first call is the test's; else one came long ago */
     struct flow_row *rows;
     const struct tt_service *const *services; /* of the cluster */
     uint32_t n_services;
@@ -107,14 +109,16 @@ const char *flow_kit_findings(struct flow_kit *k);
     "<LoadBalancerName>" NAME "</LoadBalancerName><DNSName>nlb.example</DNSName>"                  \
     "<Type>network</Type><Scheme>internet-facing</Scheme><VpcId>vpc-1</VpcId>"                     \
     "<State><Code>" state "</Code></State><AvailabilityZones>"                                     \
-    "<member><SubnetId>subnet-1</SubnetId></member><member><SubnetId>subnet-2</SubnetId></member>" \
+    "<member><SubnetId>subnet-1</SubnetId><ZoneName>us-east-1a</ZoneName></member>"                \
+    "<member><SubnetId>subnet-2</SubnetId><ZoneName>us-east-1b</ZoneName></member>"                \
     "</AvailabilityZones></member></LoadBalancers>"
 #define FLOW_NLB FLOW_NLB_STATE("active")
 /* Of one TCP port 80 to node port 30080, with instance i-n1. */
 #define FLOW_CLASSIC                                                                               \
     "<LoadBalancerDescriptions><member><LoadBalancerName>" NAME "</LoadBalancerName>"              \
     "<DNSName>classic.example</DNSName><Scheme>internet-facing</Scheme><VPCId>vpc-1</VPCId>"       \
-    "<Subnets><member>subnet-1</member><member>subnet-2</member></Subnets>"                        \
+    "<Subnets><member>subnet-1</member><member>subnet-2</member></Subnets><AvailabilityZones>"     \
+    "<member>us-east-1a</member><member>us-east-1b</member></AvailabilityZones>"                   \
     "<SecurityGroups><member>sg-own</member></SecurityGroups>"                                     \
     "<Instances><member><InstanceId>i-n1</InstanceId></member></Instances>"                        \
     "<ListenerDescriptions><member><Listener><Protocol>TCP</Protocol>"                             \
@@ -123,6 +127,15 @@ const char *flow_kit_findings(struct flow_kit *k);
     "<HealthCheck><Target>TCP:30080</Target><Interval>10</Interval><Timeout>5</Timeout>"           \
     "<UnhealthyThreshold>6</UnhealthyThreshold><HealthyThreshold>2</HealthyThreshold>"             \
     "</HealthCheck></member></LoadBalancerDescriptions>"
+/* An instance of the cluster in a zone, of DescribeInstances. */
+#define FLOW_INSTANCE(id, state, zone)                                                             \
+    "<item><instanceId>" id "</instanceId><instanceState><name>" state                             \
+    "</name></instanceState><vpcId>vpc-1</vpcId><placement><availabilityZone>us-east-1" zone       \
+    "</availabilityZone></placement><tagSet>" FLOW_OURS "</tagSet>"                                \
+    "<groupSet><item><groupId>sg-nodes</groupId><groupName>nodes</groupName></item></groupSet>"    \
+    "</item>"
+#define FLOW_INSTANCES(items)                                                                      \
+    "<reservationSet><item><instancesSet>" items "</instancesSet></item></reservationSet>"
 #define FLOW_CLASSIC_ATTRIBUTES                                                                    \
     "<LoadBalancerAttributes><AccessLog><Enabled>false</Enabled></AccessLog>"                      \
     "<ConnectionDraining><Enabled>false</Enabled></ConnectionDraining>"                            \

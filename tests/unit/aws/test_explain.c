@@ -77,6 +77,37 @@ static void explain__left_to_the_other_controller(void **state)
     assert_null(strstr(text, "Nodes:"));
 }
 
+/* With trimtab's finalizer, and a status that names a load balancer. */
+static const struct tt_service *handed(struct flow_kit *k, const char *over)
+{
+    const char *text = arena_printf(
+        k->a,
+        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+        "\",\"finalizers\":[\"service.kubernetes.io/load-balancer-cleanup\"],\"annotations\":{"
+        "\"" AWS_ANNOTATION "type\":\"external\",\"" AWS_ANNOTATION
+        "handed-over\":\"%s\"}},\"spec\":{\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80,"
+        "\"nodePort\":30080}]},\"status\":{\"loadBalancer\":{\"ingress\":[{\"hostname\":\"" NAME
+        "-1.elb.example\"}]}}}",
+        over);
+    return test_service_text(k->a, text);
+}
+
+static void explain__to_be_left_to_the_other_controller(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    k->rows = rows;
+    const char *text = flow_kit_explain(k, handed(k, "no"));
+    assert_non_null(strstr(text, "is to be left to another controller"));
+    assert_non_null(strstr(text, "is there                     a network load balancer\n"));
+    assert_non_null(strstr(text, "Nodes: 1 of 1 take part"));
+    assert_null(strstr(text, "rules are kept by the controller")); /* not of this Service */
+    text = flow_kit_explain(k, handed(k, "true"));
+    assert_true(strstr(text, "default/web is left to aws-load-balancer-controller; ") == text);
+    assert_non_null(strstr(text, NAME "\n  of trimtab is deleted.\n"));
+    assert_null(strstr(text, "Nodes:"));
+}
+
 static void explain__refused(void **state)
 {
     struct flow_kit *k = *state;
@@ -134,6 +165,7 @@ UNIT_MAIN(explain)
         FLOW_TEST(explain__another_type_is_there),
         FLOW_TEST(explain__groups_by_annotation),
         FLOW_TEST(explain__left_to_the_other_controller),
+        FLOW_TEST(explain__to_be_left_to_the_other_controller),
         FLOW_TEST(explain__refused),
         FLOW_TEST(explain__what_an_earlier_run_left),
         FLOW_TEST(validate__without_a_call),

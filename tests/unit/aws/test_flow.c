@@ -253,6 +253,7 @@ static void hand_over__status_names_ours__it_stays_and_nodes_follow(void **state
     came(k, "edit", "Delete", 0);
     same_text("edit", k->r.ingress, "classic.example");
     assert_non_null(strstr(flow_kit_findings(k), "NotHandedOver: "));
+    assert_int_equal(k->r.own, TT_OWN_STAYS);
     (void)flow_kit_asked(k);
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
     came(k, "nodes", "Register", 1);
@@ -277,6 +278,7 @@ static void hand_over__done__ours_goes_and_then_the_service_is_let_go(void **sta
         }
         came(k, cases[i].name, "DeleteLoadBalancer ", 1);
         came(k, cases[i].name, "Register", 0);
+        assert_int_equal(k->r.own, TT_OWN_GOES);
         same_text(cases[i].name, k->r.ingress, cases[i].ingress);
         assert_true(k->r.again_ms > 0);
         k->rows = none;

@@ -194,15 +194,13 @@ static void note_event(struct stage_rig *r, const char *name, const char *reason
 static void host_event(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
                        const char *reason, const char *message)
 {
-    (void)type;
-    (void)message;
+    (void)type, (void)message;
     note_event(rig_of_ctx(ctx), service->name, reason);
 }
 
 static int32_t host_may_mutate(struct tt_host_ctx *ctx, const struct tt_call *call)
 {
-    (void)ctx;
-    (void)call;
+    (void)ctx, (void)call;
     return 1;
 }
 
@@ -259,8 +257,7 @@ static int32_t host_kube_get(struct tt_host_ctx *ctx, const struct tt_call *call
                              const struct tt_kube_ref *ref, const struct tt_text_sink *ret)
 {
     struct stage_rig *r = rig_of_ctx(ctx);
-    (void)call;
-    (void)ref;
+    (void)call, (void)ref;
     const char *text = arena_printf(r->a, "{\"metadata\":{\"labels\":%s}}", r->namespace_labels);
     ret->put(ret->arg, text, strlen(text));
     return TT_OK;
@@ -269,11 +266,8 @@ static int32_t host_kube_get(struct tt_host_ctx *ctx, const struct tt_call *call
 static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
                          const struct tt_item *item, const char *const *names, uint32_t n)
 {
-    (void)ctx;
-    (void)call;
-    (void)item;
-    (void)names;
-    (void)n;
+    (void)ctx, (void)call, (void)item;
+    (void)names, (void)n;
     return TT_OK;
 }
 
@@ -322,12 +316,8 @@ static void host_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
                            const struct tt_operation *op, int32_t code, const char *message,
                            int64_t took_ms)
 {
-    (void)ctx;
-    (void)call;
-    (void)op;
-    (void)code;
-    (void)message;
-    (void)took_ms;
+    (void)ctx, (void)call, (void)op;
+    (void)code, (void)message, (void)took_ms;
 }
 
 /* Results are handles of ours: the Service itself. */
@@ -351,12 +341,16 @@ static void result_ingress(struct tt_result *result, const struct tt_ingress *in
     }
 }
 
-static void result_serves(struct tt_result *result)
+/* Says again what is written already, without a word. */
+static int32_t result_publish(struct tt_result *result)
 {
-    struct outcome *o = outcome_of(result);
-    bool first = str_is_empty(o->s->served);
-    o->s->served =
-        first ? o->s->status : arena_printf(o->r->a, "%s then %s", o->s->served, o->s->status);
+    const struct outcome *o = outcome_of(result);
+    struct rig_service *s = o->s;
+    if (s->unwritten == TT_OK && (s->served == NULL || !str_has_suffix(s->served, s->status))) {
+        bool first = str_is_empty(s->served);
+        s->served = first ? s->status : arena_printf(o->r->a, "%s then %s", s->served, s->status);
+    }
+    return s->unwritten;
 }
 
 static void result_own(struct tt_result *result, uint32_t bits)
@@ -380,9 +374,7 @@ static void result_fail(struct tt_result *result, int32_t code, const char *mess
 
 static void result_resource(struct tt_result *result, const char *kind, const char *name)
 {
-    (void)result;
-    (void)kind;
-    (void)name;
+    (void)result, (void)kind, (void)name;
 }
 
 static void result_done(struct tt_result *result)
@@ -639,7 +631,7 @@ struct stage_rig *stage_rig_new(void)
                                .report_operation = host_operation,
                                .result_ingress = result_ingress,
                                .result_fail = result_fail,
-                               .result_serves = result_serves,
+                               .result_publish = result_publish,
                                .result_again = result_again,
                                .result_own = result_own,
                                .result_resource = result_resource,

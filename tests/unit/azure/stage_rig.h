@@ -36,8 +36,9 @@ struct rig_service {
     const char *status; /* addresses, blank separated; filled by runs */
     /* those that were written while a plan was being carried out or tidied up: "x then y" */
     const char *served;
-    int64_t again_ms; /* as it was asked for last; 0: never */
-    int32_t code;     /* of its last result */
+    int32_t unwritten; /* the status cannot be written: this code */
+    int64_t again_ms;  /* as it was asked for last; 0: never */
+    int32_t code;      /* of its last result */
     const char *message;
 };
 #define STAGE_RIG_STAGES 17 /* with the one that takes back what was let in */

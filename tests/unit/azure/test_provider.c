@@ -59,6 +59,12 @@ static void result_serves(struct tt_result *r)
     assert_true(r->ingress.len > 0);
 }
 
+static int32_t result_publish(struct tt_result *r)
+{
+    result_serves(r);
+    return TT_OK;
+}
+
 static void result_text(struct tt_result *r, const char *text)
 {
     str_append(&r->text, text);
@@ -116,6 +122,7 @@ static int setup(void **state)
         .result_ingress = result_ingress,
         .result_own = result_own,
         .result_serves = result_serves,
+        .result_publish = result_publish,
         .result_text = result_text,
         .now_ms = now_ms,
         .services = services,

@@ -68,6 +68,24 @@ static void ip_tags_differ__made_anew_in_one_plan(void **state)
     stage_rig_settled(r);
 }
 
+/* The status names the former address still: its frontend and its public IP stay. */
+static void status_cannot_be_written__nothing_is_made_anew(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    web->unwritten = TT_TRANSIENT;
+    stage_rig_run(r);
+    written(r, BEGIN BESIDE);
+    same_text("public IP", pip_of_web(r), "kubernetes-aweb");
+    web->status = "20.0.0.1";
+    web->verb = TT_VERB_ENSURE;
+    web->unwritten = TT_OK;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("told meanwhile", web->served, "20.0.0.3 then 20.0.0.4");
+    stage_rig_settled(r);
+}
+
 /* Azure accepts a write and then fails to carry it out: the document has no address. */
 static void interim_failed__is_written_again(void **state)
 {
@@ -644,6 +662,7 @@ UNIT_MAIN(stages_renew)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
+        RIG_TEST(status_cannot_be_written__nothing_is_made_anew),
         RIG_TEST(interim_failed__is_written_again),
         RIG_TEST(two_families__each_is_made_anew),
         RIG_TEST(two_families__names_of_interim_rules_are_short),

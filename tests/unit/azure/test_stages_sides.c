@@ -158,6 +158,44 @@ static void deleted_before_a_flip_was_ensured__both_sides_are_looked_at(void **s
     has_rules(r, "");
 }
 
+/* Clients come by the address that the status names: nothing of the former side goes, the security
+ * group lets in at both, and no request is made for it until the status can be written. */
+static void status_cannot_be_written__former_side_stays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *stays, *rest;
+    } rows[] = {{NULL, INTERNAL, "kubernetes",
+                 "tidy: delete load balancer kubernetes [web]\n"
+                 "close: change network security group nsg [web]\n"
+                 "release: delete public IP address kubernetes-aweb [web]\n"},
+                {INTERNAL, NULL, "kubernetes-internal",
+                 "tidy: delete load balancer kubernetes-internal [web]\n"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = stage_rig_add(r, "web", rows[i].from, NULL);
+        stage_rig_run(r);
+        const char *published = web->status;
+        web->annotations = rows[i].to;
+        for (int k = 0; k < 3; k++) {
+            web->verb = TT_VERB_ENSURE;
+            web->unwritten = TT_FORBIDDEN;
+            stage_rig_run(r);
+            assert_int_equal(web->code, TT_FORBIDDEN);
+            has_frontends(r, rows[i].stays, "aweb");
+            assert_true(k == 0 || str_is_empty(r->log));
+            web->status = published;
+        }
+        web->verb = TT_VERB_ENSURE;
+        web->unwritten = TT_OK;
+        stage_rig_run(r);
+        written(r, rows[i].rest);
+        assert_string_not_equal(web->status, published);
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
+}
+
 UNIT_MAIN(stages_sides)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +205,7 @@ UNIT_MAIN(stages_sides)
         RIG_TEST(external_to_internal__former_balancer_failed_after_status__is_mended),
         RIG_TEST(internal_to_external__former_balancer_failed_after_status__is_mended),
         RIG_TEST(internal_to_external__new_side_first),
+        RIG_TEST(status_cannot_be_written__former_side_stays),
         RIG_TEST(update_after_a_flip__waits_for_its_ensure),
         RIG_TEST(deleted_before_a_flip_was_ensured__both_sides_are_looked_at),
     };

@@ -3,6 +3,9 @@
 #include "tests/support/unit.h"
 #include "tests/unit/base/base_test.h"
 
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void arena_alloc__any_size__zeroed_and_aligned(void **state)
@@ -19,6 +22,44 @@ static void arena_alloc__any_size__zeroed_and_aligned(void **state)
         memset(p, 0xFF, sizes[i]);
     }
     assert_int_equal(arena_used(a), 0 + 1 + 15 + 16 + 17 + 4000 + 4096 + 5000 + 300000 + 1);
+}
+
+static size_t resident_pages(void)
+{
+    size_t size = 0;
+    size_t resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%zu %zu", &size, &resident), 2);
+    assert_int_equal(fclose(f), 0);
+    return resident;
+}
+
+/* As a plan of a Service with a hundred ports, while small things are kept of it.  A sanitizer's
+ * malloc keeps what was freed. */
+static void arena_free__large_one_between_what_is_kept__its_pages_go(void **state)
+{
+    enum { KEPT = 2000, BETWEEN = 4 };
+    struct arena *a = arena_new();
+    char *kept[KEPT];
+
+    (void)state;
+    for (size_t i = 0; i < KEPT; i++) {
+        for (int k = 0; k < BETWEEN; k++) {
+            memset(arena_alloc(a, 4000), 1, 4000);
+        }
+        kept[i] = xmalloc(64);
+    }
+    size_t before = resident_pages();
+    arena_free(a);
+    size_t after = resident_pages();
+    for (size_t i = 0; i < KEPT; i++) {
+        free(kept[i]);
+    }
+    if (mallinfo2().uordblks > 0) {
+        assert_true(after + (size_t)KEPT * BETWEEN / 2 < before); /* half of it at least */
+    }
 }
 
 static void arena_alloc__many_blocks__all_stay(void **state)
@@ -138,6 +179,7 @@ UNIT_MAIN(arena)
         cmocka_unit_test_setup_teardown(arena_strings__copies__own_memory, arena_setup,
                                         arena_teardown),
         cmocka_unit_test(arena_defer__on_reset_and_free__newest_first),
+        cmocka_unit_test(arena_free__large_one_between_what_is_kept__its_pages_go),
         cmocka_unit_test(xmalloc_family__sizes_and_null__as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

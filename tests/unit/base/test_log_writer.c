@@ -96,6 +96,27 @@ static void log_writer__nobody_reads__put_returns_and_the_loss_is_told(void **st
     free(w);
 }
 
+/* As when the machine is busy with other things, and the thread had no turn yet. */
+static void log_writer_flush__there_is_room_and_the_thread_is_late__waits_for_the_thread(
+    void **state)
+{
+    (void)state;
+    int fds[2];
+    char bytes[sizeof LINE];
+    struct log_writer *w = begin(fds);
+    for (int i = 0; i < 50; i++) {
+        assert_true(log_writer_put(w, LINE, strlen(LINE)));
+        assert_true(log_writer_flush(w, 0));
+        assert_int_equal(read(fds[0], bytes, sizeof bytes), strlen(LINE));
+    }
+    assert_true(log_writer_put(w, LINE, strlen(LINE)));
+    assert_true(log_writer_end(w, 0));
+    assert_int_equal(read(fds[0], bytes, sizeof bytes), strlen(LINE));
+    close(fds[0]);
+    close(fds[1]);
+    free(w);
+}
+
 /* Reads what one write(2) wrote into a pipe of packets. */
 static size_t read_packet(int fd, char bytes[PIPE_BUF])
 {
@@ -262,6 +283,8 @@ UNIT_MAIN(log_writer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_writer__nobody_reads__put_returns_and_the_loss_is_told),
+        cmocka_unit_test(
+            log_writer_flush__there_is_room_and_the_thread_is_late__waits_for_the_thread),
         cmocka_unit_test(log_writer__many_threads__whole_lines),
         cmocka_unit_test(log_writer_write__lines_that_fit_into_a_pipe_at_once__are_one_write),
         cmocka_unit_test(log_writer__end_without_reader__does_not_wait_for_ever),

@@ -46,14 +46,15 @@ static void cmd_manifest__several_documents_and_lists__services_only(void **stat
 {
     (void)state;
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    const char *path = file_with(a, "kind: Service\nmetadata: {name: a, namespace: x}\n"
-                                    "---\nkind: ConfigMap\nmetadata: {name: no}\n"
-                                    "---\nkind: List\nitems:\n"
-                                    "- {kind: Service, metadata: {name: b}}\n"
-                                    "- {kind: Pod, metadata: {name: no}}\n"
-                                    "---\n"
-                                    "---\napiVersion: serving.knative.dev/v1\nkind: Service\n"
-                                    "metadata: {name: theirs}\n");
+    const char *path =
+        file_with(a, "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: x}\n"
+                     "---\nkind: ConfigMap\nmetadata: {name: no}\n"
+                     "---\napiVersion: v1\nkind: List\nitems:\n"
+                     "- {apiVersion: v1, kind: Service, metadata: {name: b}}\n"
+                     "- {kind: Pod, metadata: {name: no}}\n"
+                     "---\n"
+                     "---\napiVersion: serving.knative.dev/v1\nkind: Service\n"
+                     "metadata: {name: theirs}\n");
     struct cmd_manifests m = {.a = a};
     struct err err = ERR_INIT;
     assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
@@ -63,6 +64,61 @@ static void cmd_manifest__several_documents_and_lists__services_only(void **stat
     assert_string_equal("x", m.items[0].ns);
     assert_string_equal("b", m.items[1].name);
     assert_null(m.items[1].ns);
+}
+
+/* As kubectl, which knows an object by both. */
+static void cmd_manifest__version_or_kind_wrong__refused_with_what_is_meant(void **state)
+{
+    (void)state;
+#define REST "metadata: {name: a}\n"
+    static const struct {
+        const char *text, *fault; /* NULL: it is taken */
+    } rows[] = {
+        {"kind: Service\n" REST, "1: apiVersion: Required value; add \"apiVersion: v1\""},
+        {"kind: Service\napiVersion: ''\n" REST,
+         "2: apiVersion: Required value; add \"apiVersion: v1\""},
+        {"kind: Service\napiVersion: apps/v1\n" REST,
+         "2: no matches for kind \"Service\" in version \"apps/v1\"; did you mean \"v1\"?"},
+        {"kind: Service\napiVersion: V1\n" REST,
+         "2: no matches for kind \"Service\" in version \"V1\"; did you mean \"v1\"?"},
+        {"kind: SERVICE\napiVersion: v1\n" REST,
+         "1: no matches for kind \"SERVICE\" in version \"v1\"; did you mean \"Service\"?"},
+        {"apiVersion: v1\n" REST, "1: kind: Required value"},
+        {"kind: List\nitems: [{kind: Service, apiVersion: v1, metadata: {name: a}}]\n",
+         "1: apiVersion: Required value; add \"apiVersion: v1\""},
+        {"kind: List\napiVersion: v2\nitems: [{kind: Service, apiVersion: v1, metadata: {name: "
+         "a}}]\n",
+         "2: no matches for kind \"List\" in version \"v2\"; did you mean \"v1\"?"},
+        {"kind: list\napiVersion: v1\nitems: [{kind: Service, apiVersion: v1, metadata: {name: "
+         "a}}]\n",
+         "1: no matches for kind \"list\" in version \"v1\"; did you mean \"List\"?"},
+        {"kind: List\napiVersion: v1\nitems:\n- {kind: Service, metadata: {name: a}}\n",
+         "4: apiVersion: Required value; add \"apiVersion: v1\""},
+        {"kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, metadata: {name: a}}\n",
+         "4: kind: Required value"},
+        {"items:\n- {kind: Service, apiVersion: v1, metadata: {name: a}}\n",
+         "1: kind: Required value"},
+        {"kind: ServiceList\nitems: [{metadata: {name: a}}]\n",
+         "1: apiVersion: Required value; add \"apiVersion: v1\""},
+        {"kind: ServiceList\napiVersion: v1\nitems: [{metadata: {name: a}}]\n", NULL},
+        {"kubernetes: {services: [{metadata: {name: a}}]}\n", NULL},
+        {"kind: Service\napiVersion: v1\n" REST, NULL},
+    };
+#undef REST
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *path = file_with(a, rows[i].text);
+        struct cmd_manifests m = {.a = a};
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
+        print_message("# row %zu: %s\n", i, m.faults.n > 0 ? m.faults.items[0].text : "");
+        assert_int_equal(m.faults.n, rows[i].fault != NULL);
+        if (rows[i].fault != NULL) {
+            assert_string_equal(arena_printf(a, "%s:%s", path, rows[i].fault),
+                                m.faults.items[0].text);
+            assert_true(m.faults.items[0].hard);
+        }
+    }
 }
 
 /* Each fault, in order, behind the file's name; '!' marks a hard one. */
@@ -80,45 +136,48 @@ static void cmd_manifest__faults__line_document_path_and_nearest_name(void **sta
          {"!:1: want a map with a kind, got a list (objects of a `kind: List` are its `items`)"}},
         {"kind: ConfigMapList\nitems: [{metadata: {name: a}, data: {x: y}}]\n",
          {"!: no object of kind Service in it"}},
-        {"kind: List\nitems: {a: b}\n", {"!:2: items: want a list"}},
+        {"kind: List\nitems: {a: b}\napiVersion: v1\n", {"!:2: items: want a list"}},
         {"kind: Menu\nitems: [{metadata: {name: a}}]\n", {"!: no object of kind Service in it"}},
         {"apiVersion: serving.knative.dev/v1\nkind: ServiceList\nitems: [{metadata: {name: a}}]\n",
          {"!: no object of kind Service in it"}},
-        {"items: {a: b}\n", {"!:1: items: want a list"}},
-        {"kind: ServiceList\nitems:\n- null\n- 3\n",
+        {"items: {a: b}\n", {"!:1: kind: Required value", "!:1: items: want a list"}},
+        {"kind: ServiceList\nitems:\n- null\n- 3\napiVersion: v1\n",
          {"!:3: Service: want a map, got null", "!:4: Service: want a map, got 3"}},
         {"kind: List\nitems:\n- kind: List\n  items:\n  - kind: Service\n    metadata: {name: a}\n"
-         "    specs: 1\n",
+         "    specs: 1\n    apiVersion: v1\n  apiVersion: v1\napiVersion: v1\n",
          {":7: Service a: unknown field \"specs\"; did you mean \"spec\"?"}},
-        {"kind: Service\n", {"!:1: Service: metadata.name: Required value"}},
+        {"kind: Service\napiVersion: v1\n", {"!:1: Service: metadata.name: Required value"}},
         {"kind: service\nmetadata: {name: a}\n",
          {"!:1: no matches for kind \"service\" in version \"v1\"; did you mean \"Service\"?"}},
         {"apiVersion: v2\nkind: Service\n",
          {"!:1: no matches for kind \"Service\" in version \"v2\"; did you mean \"v1\"?"}},
-        {"kind: Service\nmetadata: {name: a}\nspec: 5\n",
+        {"kind: Service\nmetadata: {name: a}\nspec: 5\napiVersion: v1\n",
          {"!:3: Service a: spec: want a map, got 5"}},
-        {"kind: Service\nmetadata: {name: a, labels: []}\n",
+        {"kind: Service\nmetadata: {name: a, labels: []}\napiVersion: v1\n",
          {"!:2: Service a: metadata.labels: want a map, got a list"}},
-        {"kind: Service\nmetadata:\n  name: a\n  annotations:\n    x: true\n",
+        {"kind: Service\nmetadata:\n  name: a\n  annotations:\n    x: true\napiVersion: v1\n",
          {"!:5: Service a: metadata.annotations.x: want a text (in quotes), got true"}},
-        {"kind: Service\nmetadata: {name: a}\nspec:\n  loadBalancerSourceRange: [10.0.0.0/8]\n",
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  loadBalancerSourceRange: [10.0.0.0/8]\n"
+         "apiVersion: v1\n",
          {":4: Service a: unknown field \"spec.loadBalancerSourceRange\"; did you mean "
           "\"loadBalancerSourceRanges\"?"}},
-        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: Loadbalancer\n",
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: Loadbalancer\napiVersion: v1\n",
          {"!:4: Service a: spec.type: Unsupported value: \"Loadbalancer\": supported values: "
           "\"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"; did you mean "
           "\"LoadBalancer\"?"}},
         {"kind: Pod\n---\nkind: List\nitem: []\nitems:\n- kind: Service\n"
          "  metadata: {name: a, namespace: x}\n  spec:\n    ports:\n    - port: http\n"
-         "      proto: TCP\n    - protocol: tcp\n",
+         "      proto: TCP\n    - protocol: tcp\n  apiVersion: v1\napiVersion: v1\n",
          {":4: document 2: unknown field \"item\"; did you mean \"items\"?",
           "!:10: document 2, Service x/a: spec.ports[0].port: want a whole number, got \"http\"",
           ":11: document 2, Service x/a: unknown field \"spec.ports[0].proto\"",
           "!:12: document 2, Service x/a: spec.ports[1].protocol: Unsupported value: \"tcp\": "
           "supported values: \"SCTP\", \"TCP\", \"UDP\""}},
-        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: NodePort\n  type: LoadBalancer\n",
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: NodePort\n  type: LoadBalancer\n"
+         "apiVersion: v1\n",
          {":5: key \"type\" is already set"}},
-        {"{\"kind\": \"Service\",\n\"metadata\": {\"name\": \"a\"},\n\"specs\": {}}",
+        {"{\"kind\": \"Service\",\n\"metadata\": {\"name\": \"a\"},\n\"specs\": {},\n"
+         "\"apiVersion\": \"v1\"}",
          {":3: Service a: unknown field \"specs\"; did you mean \"spec\"?"}},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -175,7 +234,8 @@ static void cmd_nodes__fields_are_checked__a_worlds_are_not(void **state)
         const char *text, *fault;
         size_t n;
     } nodes[] = {
-        {"{\"kind\":\"NodeList\",\"items\":[{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"},"
+        {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"Node\",\"metadata\":{"
+         "\"name\":\"n\"},"
          "\"spec\":{\"unscheduleable\":true}}]}",
          "Node n: unknown field \"spec.unscheduleable\"; did you mean \"unschedulable\"?", 1},
         {"{\"kubernetes\":{\"nodes\":[{\"metadata\":{\"name\":\"n\"},\"spec\":{\"own\":1}}]}}",
@@ -183,7 +243,8 @@ static void cmd_nodes__fields_are_checked__a_worlds_are_not(void **state)
         {"kind: Pod\n", "no object of kind Node in it", 0},
         {"", "no object of kind Node in it", 0},
         {"kind: PodList\nitems: [{metadata: {name: n}}]\n", "no object of kind Node in it", 0},
-        {"kind: List\nitems: []\n", NULL, 0},
+        {"kind: List\napiVersion: v1\nitems: []\n", NULL, 0},
+        {"kind: Node\nmetadata: {name: node}\n", "apiVersion: Required value; add", 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
@@ -531,6 +592,7 @@ UNIT_MAIN(cmd_manifest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmd_manifest__several_documents_and_lists__services_only),
+        cmocka_unit_test(cmd_manifest__version_or_kind_wrong__refused_with_what_is_meant),
         cmocka_unit_test(cmd_manifest__faults__line_document_path_and_nearest_name),
         cmocka_unit_test(cmd_manifest__deprecated_and_served_fields__are_known),
         cmocka_unit_test(cmd_manifest__in_a_folder__other_kinds_are_counted),

@@ -68,6 +68,10 @@ static void handle(void *arg, struct http_req *req)
         }
     }
     int status = refusal_for(r, &refusal, http_req_method(req), http_req_path(req));
+    if (r->forbidden != NULL && strstr(str_nonnull(body), r->forbidden) != NULL) {
+        refusal = (struct stand_refusal){.reason = "Forbidden", .message = "a policy says no"};
+        status = 403;
+    }
     mutex_unlock(&r->lock);
     http_req_add_header(req, "Content-Type", "application/json");
     if (status != 0) {

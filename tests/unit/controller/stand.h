@@ -66,7 +66,9 @@ struct stand {
     const char *(*patched)(const char *target); /* the same for a PATCH */
     struct stand_refusal refusals[8];
     size_t n_refusals;
-    int patches_in_call; /* of Services, when the provider said that one serves; the test's */
+    const char *forbidden; /* no body may hold this text; NULL: all may be written */
+    int patches_in_call;   /* of Services, when the provider said that one serves; the test's */
+    int32_t published;     /* the host's answer then; the test's */
 };
 
 /* Without objects; lists count as complete. */

@@ -69,6 +69,16 @@ static void condition__each_code__status_and_reason(void **state)
     }
 }
 
+static void condition__stays_until_it_is_handed_over__unknown(void **state)
+{
+    const struct report_outcome good = {.has_address = true, .stays = true, .message = ""};
+    const struct report_outcome bad = {.code = TT_QUOTA, .stays = true, .message = "full"};
+
+    assert_string_equal("Unknown", report_condition(*state, &good).status);
+    assert_string_equal("NotHandedOver", report_condition(*state, &good).reason);
+    assert_string_equal("QuotaExceeded", report_condition(*state, &bad).reason);
+}
+
 static void cut__long_text__ends_at_a_character_and_says_so(void **state)
 {
     assert_string_equal("abcde", report_cut(*state, "abcde", 5));
@@ -134,6 +144,8 @@ UNIT_MAIN(report_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(condition__each_code__status_and_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(condition__stays_until_it_is_handed_over__unknown, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(cut__long_text__ends_at_a_character_and_says_so, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(condition__long_message__is_cut, set_up, tear_down),

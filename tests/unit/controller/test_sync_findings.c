@@ -204,6 +204,49 @@ static void nobody__the_sync_failed__not_told(void **state)
     stand_free(r);
 }
 
+static void fail_next(struct stand *r, const char *stands)
+{
+    r->provider->stands_nobody = stands;
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN, "no", 0, false});
+}
+
+/* The plan would serve, and failed; what stands does not. */
+static void stands_nobody__the_sync_failed__event_and_condition_once(void **state)
+{
+    struct stand *r = stand_of(1);
+    (void)state;
+
+    fail_next(r, "forwarding rule f is missing");
+    sync_once(r, TT_REASON_SPEC, SERVED);
+    size_t before = stand_patches(r);
+    assert_non_null(strstr(stand_patch(r, before - 1), "\"LoadBalancerServesNobody\""));
+    fail_next(r, "forwarding rule f is missing");
+    sync_once(r, TT_REASON_RESYNC, NOBODY("forwarding rule f is missing"));
+    fail_next(r, NULL); /* the cloud could not be asked: it is as it was */
+    sync_once(r, TT_REASON_RESYNC, NOBODY("forwarding rule f is missing"));
+    fail_next(r, "forwarding rule f is missing");
+    sync_once(r, TT_REASON_RESYNC, NOBODY("forwarding rule f is missing"));
+    assert_int_equal(before, stand_patches(r));
+    const char *events = stand_events(r);
+    assert_int_equal(1, count(events, "LoadBalancerServesNobody forwarding rule f is missing"));
+    stand_free(r);
+}
+
+static void stands_nobody__put_back_although_it_fails__condition_goes(void **state)
+{
+    struct stand *r = stand_of(1);
+    (void)state;
+
+    fail_next(r, "");
+    sync_once(r, TT_REASON_RESYNC, NOBODY("forwarding rule f is missing"));
+    size_t n = stand_patches(r);
+    assert_true(n > 0);
+    assert_non_null(strstr(stand_patch(r, n - 1), "LoadBalancerServesNobody"));
+    assert_non_null(strstr(stand_patch(r, n - 1), "\"$patch\":\"delete\""));
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_findings)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +260,8 @@ UNIT_MAIN(sync_findings)
         cmocka_unit_test(nobody__made_by_an_earlier_process__told_without_a_change),
         cmocka_unit_test(nobody__told_by_an_earlier_process__not_again),
         cmocka_unit_test(nobody__the_sync_failed__not_told),
+        cmocka_unit_test(stands_nobody__the_sync_failed__event_and_condition_once),
+        cmocka_unit_test(stands_nobody__put_back_although_it_fails__condition_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -296,6 +296,29 @@ static void refused_for_good__spared_for_a_while__then_tried_and_spared_longer(v
 }
 
 /* Nothing serves, because the former could not be restored: the next try is soon. */
+/* A right may be back any time: where the provider can ask for it, each try does. */
+static void refused_for_a_right__asked_for_from_five_seconds_on(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    r->provider->desc.capabilities |= TT_CAP_ASKS_AGAIN;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    fake_provider_forget(r->provider);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    answer(r, TT_FORBIDDEN);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_non_null(strstr(stand_events(r), "unless the cloud allows it sooner"));
+    for (int64_t wait_ms = 5000; wait_ms <= 40000; wait_ms *= 2) {
+        try_again(r, wait_ms);
+        assert_int_equal(fake_provider_call(r->provider, TT_VERB_ENSURE, 0).flags &
+                             (TT_ITEM_SPARE | TT_ITEM_ASKS),
+                         TT_ITEM_SPARE | TT_ITEM_ASKS);
+    }
+    stand_free(r);
+}
+
 static void refused_for_good__not_restored__tried_again_as_usual(void **state)
 {
     (void)state;
@@ -464,6 +487,7 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(led_back__refused_in_the_same_words__not_again_until_the_words_differ),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(refused_for_good__spared_for_a_while__then_tried_and_spared_longer),
+        cmocka_unit_test(refused_for_a_right__asked_for_from_five_seconds_on),
         cmocka_unit_test(refused_for_good__not_restored__tried_again_as_usual),
         cmocka_unit_test(refused_for_good__edited__tried_at_once),
         cmocka_unit_test(no_refusal__tried_again_as_usual),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which
- * request, and when it goes; and the flags that the provider gets. */
+ * request, and when it goes; the flags that the provider gets; and finalizers that one sync puts
+ * there and takes off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -263,6 +264,65 @@ static void refused__finalizer_goes_on_alone(void **state)
     stand_free(r);
 }
 
+/* The same, and the answer to the patch with address and mark is lost, which another program's
+ * patch makes look as if there had been an address before: the mark follows all the same. */
+static void refused__answer_about_the_status_lost__mark_follows(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(3, stand_patches(r));
+    has(r, 2, MARKED);
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(4, stand_patches(r));
+    has(r, 3, MARKED);
+    assert_null(strstr(stand_patch(r, 3), "\"ingress\""));
+    assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
+    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    assert_int_equal(4, stand_patches(r));
+    stand_free(r);
+}
+
+/* A policy forbids the annotation: nothing fails, and each further ensure asks once. */
+static void refused_always__load_balancer_is_made_all_the_same(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->forbidden = KEY;
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(5, stand_patches(r)); /* finalizer and status, each joined at first */
+    has(r, 1, STAND_F);
+    has(r, 4, "\"ingress\"");
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(6, stand_patches(r));
+    stand_advance(r, 600000);
+    assert_int_equal(6, stand_patches(r));
+    assert_null(strstr(stand_events(r), "Warning"));
+    stand_free(r);
+}
+
+/* The Service that had the name before had an address; nothing of this one stands yet. */
+static void made__under_a_name_that_was_used__is_made(void **state)
+{
+    static const char *const older[] = {STAND_LB, STAND_CLUSTER_IP};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(older); i++) {
+        struct stand *r = stand_noting(CAPS, 1, &flags);
+        sync(r, STAND_LB, "\"uid\":\"older\"", NULL);
+        sync(r, older[i], "\"uid\":\"older\"," STAND_WITH_F, STAND_STATUS(IP));
+        size_t n = stand_patches(r);
+        sync(r, STAND_LB, NULL, NULL);
+        assert_int_equal(n + 2, stand_patches(r));
+        has(r, n, MARK "}");
+        has(r, n + 1, MARKED);
+        stand_free(r);
+    }
+}
+
 static void refuse_status(void *arg, struct fake_provider *p, const struct tt_call *call,
                           const struct tt_item *item)
 {
@@ -275,6 +335,18 @@ static void refuse_status(void *arg, struct fake_provider *p, const struct tt_ca
         stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
         stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
     }
+}
+
+static void refuse_then_fail(void *arg, struct fake_provider *p, const struct tt_call *call,
+                             const struct tt_item *item)
+{
+    struct stand *r = arg;
+    (void)p;
+    (void)call;
+    (void)item;
+    r->provider->during = NULL; /* of the first ensure */
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
+    stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "not now");
 }
 
 /* Address and mark are refused together, and the mark alone, too: a mark that names no address
@@ -302,6 +374,65 @@ static void made__mark_refused_beside_the_status__follows_alone(void **state)
     stand_add(r, "web", TT_REASON_SPEC);
     stand_advance(r, 600000);
     assert_int_equal(5, stand_patches(r));
+    stand_free(r);
+}
+
+/* The same after a restart, with the mark on the Service, and the provider says that one serves
+ * before it ends: what the Service shows is what the server takes. */
+static void made__mark_refused_twice_beside_the_status__follows_alone(void **state)
+{
+    static const uint32_t caps[] = {CAPS, 0};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+        struct stand *r = stand_noting(caps[i], 1, &flags);
+        r->provider->during = refuse_status;
+        r->provider->during_arg = r;
+        sync(r, STAND_LB, NOTED(MARK), NULL);
+        assert_int_equal(3, stand_patches(r));
+        has(r, 1, MARKED);
+        has(r, 2, "\"ingress\"");
+        assert_null(strstr(stand_patch(r, 2), KEY));
+        stand_service(r, "web", STAND_LB, NOTED(MARK), STAND_STATUS(IP));
+        stand_advance(r, 60000);
+        assert_int_equal(4, stand_patches(r));
+        has(r, 3, MARKED);
+        stand_free(r);
+    }
+}
+
+/* An error of the server is none of a policy: the sync is tried again. */
+static void made__mark_lost_beside_the_status__follows_soon(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->during = refuse_then_fail;
+    r->provider->during_arg = r;
+    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    size_t n = stand_patches(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_advance(r, 60000);
+    assert_int_equal(n + 1, stand_patches(r));
+    has(r, n, MARKED);
+    stand_free(r);
+}
+
+/* Nor does it wait for an ensure that ends well: the process may be stopped before. */
+static void made__mark_refused_and_the_next_ensure_fails__follows_with_that(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->during = refuse_status;
+    r->provider->during_arg = r;
+    sync(r, STAND_LB, NOTED(MARK), NULL);
+    assert_int_equal(3, stand_patches(r));
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT, "later", 0, false});
+    stand_service(r, "web", STAND_LB, NOTED(MARK), STAND_STATUS(IP));
+    stand_advance(r, 60000);
+    has(r, 3, MARKED);
     stand_free(r);
 }
 
@@ -333,6 +464,31 @@ static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **stat
     stand_advance(r, 60000);
     assert_int_equal(1, stand_patches(r));
     has(r, 0, STAND_F);
+    stand_free(r);
+}
+
+/* The Service is refused: no ensure ends well that would hold it again. */
+static void finalizer__taken_off_while_refused__comes_back_in_a_minute(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 0, &flags);
+    (void)state;
+    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    for (size_t i = 0; i < 8; i++) {
+        fake_provider_answer(r->provider,
+                             (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "no", 0, false});
+    }
+    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    size_t n = stand_patches(r);
+    stand_service(r, "web", RANGES, "\"annotations\":{" MARKED "}", STAND_STATUS(IP));
+    stand_run(r);
+    assert_int_equal(n, stand_patches(r));
+    stand_advance(r, 60000);
+    assert_int_equal(n + 1, stand_patches(r));
+    has(r, n, STAND_F);
+    stand_service(r, "web", RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    stand_advance(r, 600000);
+    assert_int_equal(n + 1, stand_patches(r));
     stand_free(r);
 }
 
@@ -369,6 +525,46 @@ static void status__as_it_was_given__no_further_sync(void **state)
     stand_free(r);
 }
 
+/* The load balancer has gone, but the answer to the request that says so on the Service is lost.
+ * Asked for again before the next try, it is being made, and not edited. */
+static void load_balancer_gone__answer_lost_and_asked_for_again__made(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    sync(r, STAND_LB, NULL, NULL);
+    stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "it was done");
+    sync(r, "\"type\":\"ClusterIP\"", NOTED(MARKED), STAND_STATUS(IP));
+    int n = stand_patches(r);
+    r->n_refusals = 0;
+    sync(r, RANGES, NULL, NULL);
+    assert_int_equal(n + 2, stand_patches(r));
+    has(r, (size_t)n, STAND_F);
+    has(r, (size_t)n, MARK "}");
+    has(r, (size_t)n + 1, MARKED);
+    stand_free(r);
+}
+
+/* The view that the sync began with does not show the finalizer yet. */
+static void finalizer__held_and_let_go_in_one_sync__is_taken_off(void **state)
+{
+    static const char *const finalizers[] = {"example.com/v1"};
+    (void)state;
+    struct stand *r = stand_new(CAPS);
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->hold = finalizers[0];
+    r->provider->lets_go = true;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "example.com/v1"));
+    assert_non_null(strstr(stand_patch(r, 1), "\"$deleteFromPrimitiveList/finalizers\":["
+                                              "\"example.com/v1\"]"));
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_mark)
 {
     const struct CMUnitTest tests[] = {
@@ -383,12 +579,21 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(address_changes__mark_follows_in_the_same_request),
         cmocka_unit_test(taken_over__address_changes__no_mark),
         cmocka_unit_test(load_balancer_goes__mark_goes_with_the_finalizer),
+        cmocka_unit_test(load_balancer_gone__answer_lost_and_asked_for_again__made),
         cmocka_unit_test(refused__finalizer_goes_on_alone),
+        cmocka_unit_test(refused__answer_about_the_status_lost__mark_follows),
+        cmocka_unit_test(refused_always__load_balancer_is_made_all_the_same),
+        cmocka_unit_test(made__mark_refused_twice_beside_the_status__follows_alone),
+        cmocka_unit_test(made__mark_lost_beside_the_status__follows_soon),
+        cmocka_unit_test(made__mark_refused_and_the_next_ensure_fails__follows_with_that),
+        cmocka_unit_test(made__under_a_name_that_was_used__is_made),
         cmocka_unit_test(made__mark_refused_beside_the_status__follows_alone),
         cmocka_unit_test(older_provider__no_mark),
         cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
+        cmocka_unit_test(finalizer__taken_off_while_refused__comes_back_in_a_minute),
         cmocka_unit_test(status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark),
         cmocka_unit_test(status__as_it_was_given__no_further_sync),
+        cmocka_unit_test(finalizer__held_and_let_go_in_one_sync__is_taken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,41 @@ static struct stand *web_is_taken(struct queue_batch *ret)
     return r;
 }
 
+/* Created, and deleted before its first finalizer is there: nothing was made, and the watch is
+ * about to report it.  If the watch does not, the next failure is reported. */
+static void race__deleted_before_its_finalizer__no_warning(void **state)
+{
+    static const struct {
+        uint32_t caps;
+        int status;
+        const char *reason, *message;
+    } rows[] = {
+        {0, 404, "NotFound", "services \"web\" not found"},
+        {TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS, 404, "NotFound", "services not found"},
+        {0, 422, "Invalid",
+         "Forbidden: no new finalizers can be added if the object is being deleted"},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        struct stand *r = stand_new(rows[i / 2].caps);
+        bool stays = i % 2 == 1;
+        for (int k = 0; k < 4; k++) {
+            stand_refuse(r, "PATCH", "/services/", rows[i / 2].status, rows[i / 2].reason,
+                         rows[i / 2].message);
+        }
+        stand_node(r, "node1", NULL, NULL);
+        stand_service(r, "web", STAND_LB, NULL, NULL);
+        stand_run(r);
+        assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+        if (!stays) {
+            stand_service_gone(r, "web");
+        }
+        stand_advance(r, 6000);
+        assert_int_equal(stays, strstr(stand_events(r), "Warning") != NULL);
+        stand_free(r);
+    }
+}
+
 static void web_is_done(struct stand *r, struct queue_batch *batch)
 {
     queue_done(r->syncer.queue, batch);
@@ -280,6 +315,7 @@ static void own_status__the_first_one__not_synced_again(void **state)
 UNIT_MAIN(sync_races)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(race__deleted_before_its_finalizer__no_warning),
         cmocka_unit_test(race__service_vanishes_while_it_is_taken__looked_at_again),
         cmocka_unit_test(race__endpoints_come_while_the_service_is_taken__looked_at_again),
         cmocka_unit_test(race__node_pass_before_a_new_service_is_known__updated_afterwards),

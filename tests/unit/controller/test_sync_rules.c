@@ -128,7 +128,7 @@ static void scope_is_edit__annotations_that_ask_for_something(void **state)
     assert_false(scope_is_edit(&s, &was, &was));
 }
 
-static void scope_lost_finalizer__ours_while_it_is_wanted(void **state)
+static void scope_lost_finalizers__ours_while_it_is_wanted(void **state)
 {
     (void)state;
     struct tt_service with = svc("LoadBalancer", NULL, true, false);
@@ -141,13 +141,13 @@ static void scope_lost_finalizer__ours_while_it_is_wanted(void **state)
     own.finalizers = with_own;
     own.n_finalizers = 1;
     another.uid = "v";
-    assert_true(scope_lost_finalizer(&scope, &with, &without));
-    assert_true(scope_lost_finalizer(&scope, &own, &without));
-    assert_false(scope_lost_finalizer(&scope, &without, &with));
-    assert_false(scope_lost_finalizer(&scope, &with, &with));
-    assert_false(scope_lost_finalizer(&scope, &with, &plain));
-    assert_false(scope_lost_finalizer(&scope, &with, &deleted));
-    assert_false(scope_lost_finalizer(&scope, &with, &another));
+    assert_int_equal(scope_lost_finalizers(&scope, &with, &without), 1);
+    assert_int_equal(scope_lost_finalizers(&scope, &own, &without), 2);
+    assert_int_equal(scope_lost_finalizers(&scope, &without, &with), 0);
+    assert_int_equal(scope_lost_finalizers(&scope, &with, &with), 0);
+    assert_int_equal(scope_lost_finalizers(&scope, &with, &plain), 0);
+    assert_int_equal(scope_lost_finalizers(&scope, &with, &deleted), 0);
+    assert_int_equal(scope_lost_finalizers(&scope, &with, &another), 0);
 }
 
 static const struct {
@@ -322,7 +322,7 @@ UNIT_MAIN(sync_rules)
         cmocka_unit_test(scope__the_providers_finalizer__counts_for_cleanup),
         cmocka_unit_test(scope_reasons__what_is_queued),
         cmocka_unit_test(scope_is_edit__annotations_that_ask_for_something),
-        cmocka_unit_test(scope_lost_finalizer__ours_while_it_is_wanted),
+        cmocka_unit_test(scope_lost_finalizers__ours_while_it_is_wanted),
         cmocka_unit_test(sync_decide__matrix),
         cmocka_unit_test(sync_outcome__what_codes_mean),
         cmocka_unit_test(slices_fingerprint__changes_with_what_matters),

@@ -99,6 +99,94 @@ static void serves__api_server_refuses__written_at_the_end(void **state)
     stand_free(r);
 }
 
+/* ---- before what the status names goes ------------------------------------------------------- */
+
+/* The former address goes only when the status names the new one. */
+static void publish(void *arg, struct fake_provider *p, const struct tt_call *call,
+                    const struct tt_item *item)
+{
+    struct stand *r = arg;
+    const struct tt_ingress ingress = {.ip = p->ip};
+    (void)call;
+
+    if (item->verb != TT_VERB_DELETE) {
+        p->host->result_ingress(item->result, &ingress, 1);
+        r->published = p->host->result_publish(item->result);
+        r->patches_in_call = stand_patches(r);
+    }
+}
+
+static struct stand *stand_that_publishes(const char *status)
+{
+    struct stand *r = stand_that_serves();
+
+    r->provider->during = publish;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, status);
+    return r;
+}
+
+static void publish__written_or_there__fine(void **state)
+{
+    static const char *const status[] = {STAND_STATUS("203.0.113.9"), STAND_STATUS("203.0.113.10")};
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(status); i++) {
+        struct stand *r = stand_that_publishes(status[i]);
+        stand_run(r);
+        assert_int_equal(TT_OK, r->published);
+        assert_int_equal(i == 0 ? 1 : 0, r->patches_in_call);
+        stand_free(r);
+    }
+}
+
+/* The Service is gone: no client can read its status. */
+static void publish__service_is_gone__fine(void **state)
+{
+    struct stand *r = stand_that_publishes(STAND_STATUS("203.0.113.9"));
+    (void)state;
+
+    stand_refuse(r, "PATCH", "/services/", 404, "NotFound", "gone");
+    stand_run(r);
+    assert_int_equal(TT_OK, r->published);
+    stand_free(r);
+}
+
+/* The provider fails with the code that it got; owner and queue hear why.  Nodes follow as after
+ * each failure, since the provider may have stopped before it came to them. */
+static void publish__refused__failure_names_the_status(void **state)
+{
+    struct stand *r = stand_that_publishes(STAND_STATUS("203.0.113.9"));
+    (void)state;
+
+    fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN,
+                                                           "the status stays", 0, false});
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not you");
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+    assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+    assert_non_null(strstr(stand_events(r), "SyncLoadBalancerFailed Error syncing load balancer: "
+                                            "failed to update load balancer status: "));
+    assert_non_null(strstr(stand_events(r), "what it names stays until it names the new address"));
+    stand_free(r);
+}
+
+/* Only nodes are brought up to date: the status is the next ensure's. */
+static void publish__update__nothing_is_written(void **state)
+{
+    struct stand *r = stand_that_publishes(STAND_STATUS("203.0.113.9"));
+    (void)state;
+
+    stand_run(r);
+    r->provider->ip = "203.0.113.11";
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    stand_advance(r, 100);
+    assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+    assert_int_equal(TT_IN_USE, r->published);
+    assert_int_equal(1, r->patches_in_call);
+    stand_free(r);
+}
+
 /* ---- Services that follow the nodes ---------------------------------------------------------- */
 
 static struct stand *stand_of_three(void)
@@ -206,6 +294,10 @@ UNIT_MAIN(sync_together)
         cmocka_unit_test(serves__address_is_there__nothing_is_written),
         cmocka_unit_test(serves__tidying_fails__the_address_stays_and_it_is_tried_again),
         cmocka_unit_test(serves__api_server_refuses__written_at_the_end),
+        cmocka_unit_test(publish__written_or_there__fine),
+        cmocka_unit_test(publish__service_is_gone__fine),
+        cmocka_unit_test(publish__refused__failure_names_the_status),
+        cmocka_unit_test(publish__update__nothing_is_written),
         cmocka_unit_test(nodes__three_services__one_call),
         cmocka_unit_test(nodes__several_services__the_call_has_five_minutes),
         cmocka_unit_test(nodes__one_fails__the_others_are_settled),

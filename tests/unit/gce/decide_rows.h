@@ -8,8 +8,8 @@
  *     class       class=SUFFIX of networking.gke.io/, class=custom
  *     wish        internal, old-internal, type=V, rbs, rbs=V
  *     finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
- *     rule        rule=pool, bs, internal, odd (neither target nor backend service), failed,
- *                 unknown; else absent
+ *     rule        rule=pool, bs, internal, odd (neither target nor backend service), theirs (a pool
+ *                 of another owner), failed, unknown; else absent; l4rule (of an L4 name)
  *     network     net=V (spec.selector); else none
  *     names       tcp=V, udp=V (status annotations), negs=PORT (neg-status)
  *     backend     backend=groups, negs, none, ilb, failed, unknown; else absent
@@ -135,12 +135,14 @@ static inline enum gce_found decide_found(const char *value)
 /* The rule of the words; unset scheme, target and backend service are "", as decoded. */
 static inline struct gce_rule decide_rule(const char *value)
 {
+    bool theirs = str_eq(value, "theirs");
     bool is_bs = str_eq(value, "bs");
     bool internal = str_eq(value, "internal");
     return (struct gce_rule){
         .ip = "203.0.113.10",
+        .description = theirs ? "made by hand" : "{\"kubernetes.io/service-name\":\"demo/web\"}",
         .scheme = internal ? "INTERNAL" : "EXTERNAL",
-        .target = str_eq(value, "pool") ? "projects/p/regions/r/targetPools/x" : "",
+        .target = theirs || str_eq(value, "pool") ? "projects/p/regions/r/targetPools/x" : "",
         .backend_service = is_bs || internal ? "projects/p/regions/r/backendServices/x" : "",
     };
 }
@@ -178,6 +180,7 @@ static inline struct gce_case decide_case(struct arena *a, const char *words,
         .rule_found = decide_found(rule),
         .rule = decide_rule(rule),
         .backend_found = decide_found(backend),
+        .has_l4_rule = decide_has(a, words, "l4rule"),
         .backend_scheme = str_eq(backend, "ilb") ? "INTERNAL" : "EXTERNAL",
         .backend_group = groups                    ? "projects/p/zones/z/instanceGroups/g"
                          : str_eq(backend, "negs") ? "projects/p/zones/z/networkEndpointGroups/n"

@@ -282,6 +282,17 @@ static void result_serves(struct tt_result *res)
     res->served++;
 }
 
+static void result_nobody(struct tt_result *res, const char *why)
+{
+    (void)snprintf(res->nobody, sizeof(res->nobody), "%s", *why == '\0' ? "serves" : why);
+}
+
+static int32_t result_publish(struct tt_result *res)
+{
+    res->served++;
+    return CONTAINER_OF(res, struct rig, result)->unwritten;
+}
+
 /* The rig's API server has none of the kinds that are listed. */
 static int32_t host_kube_each(struct tt_host_ctx *ctx, const struct tt_call *call,
                               const struct tt_kube_ref *ref, const char *selector,
@@ -336,9 +347,16 @@ void rig_fill_host(struct rig *r)
         .kube_each = host_kube_each,
         .result_again = result_again,
         .result_serves = result_serves,
+        .result_nobody = result_nobody,
+        .result_publish = result_publish,
         .report_finding = host_finding,
     };
     rig_fill_metrics(r);
+}
+
+void rig_unwritten(struct rig *r, int32_t code)
+{
+    r->unwritten = code;
 }
 
 /* ---- what happened --------------------------------------------------------------------------- */

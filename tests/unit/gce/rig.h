@@ -42,6 +42,7 @@ struct tt_result {
     char text[4096];      /* explain */
     uint32_t own;         /* TT_OWN_… */
     int64_t again_ms;     /* 0: it need not be checked again */
+    char nobody[256];     /* why what stands serves no client; "serves"; "": not said */
     unsigned served;      /* how often it said that it serves while the call went on */
 };
 
@@ -58,6 +59,8 @@ struct rig_options {
 };
 struct rig *rig_start(const struct rig_options *opt); /* NULL: defaults */
 void rig_stop(struct rig *r);
+/* The status cannot be written while a call goes on: this code; TT_OK: it can again. */
+void rig_unwritten(struct rig *r, int32_t code);
 /* Opens the provider again, as a process that was started again; what the host noted stays. */
 void rig_reopen(struct rig *r);
 struct arena *rig_arena(struct rig *r);

@@ -49,6 +49,7 @@ struct rig {
     uint32_t reasons;
     const struct tt_service *previous[RIG_MAX_SERVICES]; /* by index; NULL: never synced */
     struct tt_result result;
+    int32_t unwritten; /* rig_unwritten() */
     /* what happened */
     const char *events[RIG_TEXTS];
     unsigned n_events;

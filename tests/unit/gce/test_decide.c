@@ -359,7 +359,6 @@ static void gone__only_the_generic_finalizer__by_the_parts(void **state)
         {"l4: rbs", "deleted cleanup rbs", "l4", "(egroups)"},
         {"l4: subsetting", "deleted cleanup internal", "l4", "(inegs)"},
         {"l4: pool", "deleted cleanup", "l4", "(pool)"},
-        {"foreign class", "deleted cleanup class=custom", "both", "none"},
     };
     CHECK(*state, rows);
 }
@@ -401,7 +400,7 @@ static void rule__not_looked_for_or_unreadable__is_asked_for(void **state)
         {"v1", "v1 rule=unknown", "both", "pool needs-rule"},
         {"internal", "internal rule=unknown", "both", "inegs needs-rule"},
         {"deleted", "deleted v2 rule=unknown", "both", "egroups teardown needs-rule"},
-        {"class", "class=l4-regional-internal rule=unknown", "both", "inegs"},
+        {"class", "class=l4-regional-internal rule=unknown", "both", "inegs needs-rule"},
         {"failed", "internal rule=failed", "both", "none needs-rule"},
         {"failed", "rbs rule=failed", "both", "none needs-rule"},
         {"failed", "deleted v1 rule=failed", "both", "none needs-rule"},

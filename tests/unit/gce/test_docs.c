@@ -27,7 +27,7 @@ static const char *of_whom(const char *id)
         {"not-", "any"},
         {"gone", "any"},
         {"class-", "with a class"},
-        {"rule-", "without a class"},
+        {"rule-", "any"},
         {"name-", "any"},
         {"ilb-", "internal, without a class"},
         {"netlb-", "external, without a class"},

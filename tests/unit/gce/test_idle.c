@@ -10,6 +10,7 @@
 #define RBS             "\"cloud.google.com/l4-rbs\":\"enabled\""
 #define SUBNET          "\"networking.gke.io/load-balancer-subnet\":\"default\""
 #define ADDRESSES(list) "\"networking.gke.io/load-balancer-ip-addresses\":\"" list "\""
+#define RANGES(list)    "{\"spec\":{\"loadBalancerSourceRanges\":[\"" list "\"]}}"
 #define NOTES(text)     "{\"metadata\":{\"annotations\":{" text "}}}"
 
 static struct rig *start(void)
@@ -49,6 +50,12 @@ static void edit__without_effect__told(void **state)
          "has gone; the load balancer keeps its backend service"},
         {NOTES(TYPE ",\"networking.gke.io/internal-load-balancer-subnet\":\"other\""),
          NOTES(SUBNET), "internal-load-balancer-subnet has no effect beside networking.gke.io/"},
+        {NOTES(TYPE), RANGES("192.0.2.0/24\",\"2001:db8::/32"),
+         "source ranges 2001:db8::/32 have no effect: the load balancer has no IPv6 address"},
+        {NOTES(RBS), RANGES("192.0.2.0/24\",\"2001:db8::/32"),
+         "ranges 2001:db8::/32 have no effect"},
+        {"{}", RANGES("192.0.2.0/24\",\"2001:db8::/32"), "ranges 2001:db8::/32 have no effect"},
+        {NOTES(RBS), RANGES("192.0.2.0/24"), NULL},
         {NOTES(TYPE), NOTES("\"cloud.google.com/load-balancer-type\":\"External\""),
          "cloud.google.com/load-balancer-type has no effect beside networking.gke.io/"},
         {NOTES(TYPE), NOTES("\"cloud.google.com/load-balancer-type\":\"Internal\""), NULL},

@@ -208,6 +208,168 @@ static void delete__each_kind__the_cloud_is_empty(void **state)
     }
 }
 
+/* ---- a class, and no finalizer that tells of what was before --------------------------------- */
+
+#define CLASS_EDIT(class_, finalizers)                                                             \
+    "{\"metadata\":{\"finalizers\":[" finalizers "]},\"spec\":{\"loadBalancerClass\":\"" class_    \
+    "\"}}"
+#define CLASS_E "networking.gke.io/l4-regional-external"
+#define CLASS_I "networking.gke.io/l4-regional-internal"
+
+struct class_row {
+    const char *class_;
+    const char *edit;
+    const char *finalizer; /* of the kind that the class stands for */
+};
+static const struct class_row class_rows[] = {
+    {CLASS_E, CLASS_EDIT(CLASS_E, ""), V2},
+    {CLASS_E, CLASS_EDIT(CLASS_E, "\"" CLEANUP "\""), V2},
+    {CLASS_I, CLASS_EDIT(CLASS_I, ""), I2},
+    {CLASS_I, CLASS_EDIT(CLASS_I, "\"" CLEANUP "\""), I2},
+};
+
+static const char *fresh_of_class(struct arena *a, const char *class_)
+{
+    struct rig *r = start(both, ARRAY_LEN(both));
+    rig_service(r, "web", arena_printf(a, "{\"spec\":{\"loadBalancerClass\":\"%s\"}}", class_));
+    ensure(r, class_);
+    const char *inventory = arena_strdup(a, rig_inventory(r));
+    rig_stop(r);
+    return inventory;
+}
+
+/* The status names the address of the rule, as the controller writes it. */
+static void publish_rule(struct rig *r)
+{
+    struct arena *a = rig_arena(r);
+    struct json_object *rule =
+        rig_resource(r, arena_printf(a, "forwardingRules/%s", rig_lb_name(r, "web")));
+    rig_edit(r, "web",
+             arena_printf(a, "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"%s\"}]}}}",
+                          json_str(rule, "IPAddress")));
+}
+
+/* A target pool whose Service bears no mark of it any more. */
+static struct rig *start_unmarked_pool(const struct class_row *row)
+{
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[0]);
+    ensure(r, "pool");
+    rig_edit(r, "web", row->edit);
+    publish_rule(r);
+    rig_reopen(r);
+    rig_forget(r);
+    return r;
+}
+
+static void class_comes__finalizers_lost__the_target_pool_goes(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(class_rows); i++) {
+        const struct class_row *row = &class_rows[i];
+        struct rig *r = start_unmarked_pool(row);
+        const char *plan = rig_plan(r, "web");
+        if (strstr(plan, "- target pool") == NULL) {
+            fail_msg("%s: %s", row->edit, plan);
+        }
+        ensure(r, row->edit);
+        same_inventory(row->edit, r, fresh_of_class(a, row->class_));
+        assert_true(rig_holds(r, "web", row->finalizer));
+        rig_forget(r);
+        ensure(r, row->edit);
+        assert_int_equal(rig_mutations(r), 0);
+        rig_stop(r);
+    }
+}
+
+/* The forwarding rule, which told of the former kind, goes before the rest of it. */
+static void class_comes__killed_anywhere__the_rest_of_the_pool_goes(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(class_rows); i += 2) {
+        const struct class_row *row = &class_rows[i];
+        const char *want = fresh_of_class(a, row->class_);
+        bool dies = true;
+        for (unsigned nth = 1; dies; nth++) {
+            struct rig *r = start_unmarked_pool(row);
+            rig_die_at(r, RIG_DIES_AFTER, nth);
+            (void)rig_ensure(r, "web");
+            dies = rig_is_dead(r);
+            rig_reopen(r);
+            ensure(r, row->edit);
+            same_inventory(arena_printf(a, "%s, killed at %u", row->edit, nth), r, want);
+            rig_stop(r);
+        }
+    }
+}
+
+static void class_comes__finalizers_lost_and_deleted__the_cloud_is_empty(void **state)
+{
+    static const struct class_row foreign = {"example.com/lb",
+                                             CLASS_EDIT("example.com/lb", "\"" CLEANUP "\""), NULL};
+    (void)state;
+    for (size_t i = 0; i <= ARRAY_LEN(class_rows); i++) {
+        const struct class_row *row = i < ARRAY_LEN(class_rows) ? &class_rows[i] : &foreign;
+        struct rig *r = start_unmarked_pool(row);
+        assert_int_equal(rig_get(r, "web")->exists, 1);
+        assert_int_equal(rig_delete(r, "web")->code, TT_OK);
+        same_inventory(row->edit, r, "");
+        rig_stop(r);
+    }
+}
+
+/* A rule of a like name whose description and address say nothing of the Service. */
+static void class_comes__rule_of_another_owner__it_stays(void **state)
+{
+    static const char *const classes[] = {CLASS_I, "example.com/lb"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        struct rig *r = start(both, ARRAY_LEN(both));
+        struct arena *a = rig_arena(r);
+        rig_service(r, "web",
+                    arena_printf(a,
+                                 "{\"metadata\":{\"finalizers\":[\"" CLEANUP "\"]},"
+                                 "\"spec\":{\"loadBalancerClass\":\"%s\"}}",
+                                 classes[i]));
+        rig_cloud_call(r, "POST", "regions/us-central1/targetPools", "{\"name\":\"theirs\"}");
+        rig_cloud_call(r, "POST", "regions/us-central1/forwardingRules",
+                       arena_printf(a,
+                                    "{\"name\":\"%s\",\"loadBalancingScheme\":\"EXTERNAL\","
+                                    "\"IPProtocol\":\"TCP\",\"portRange\":\"80\",\"target\":"
+                                    "\"regions/us-central1/targetPools/theirs\"}",
+                                    rig_lb_name(r, "web")));
+        (void)rig_get(r, "web");
+        (void)rig_ensure(r, "web");
+        assert_non_null(strstr(rig_inventory(r), "forwardingRules/a"));
+        assert_non_null(strstr(rig_inventory(r), "targetPools/theirs"));
+        rig_stop(r);
+    }
+}
+
+#define RBS_EDIT "{\"metadata\":{\"annotations\":{\"cloud.google.com/l4-rbs\":\"enabled\"}}}"
+
+/* An internal load balancer with NEGs has rules of other names. */
+static void external_comes__finalizers_lost__the_internal_one_goes(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *r = start(both, ARRAY_LEN(both));
+        create(r, &wishes[2]);
+        ensure(r, "internal");
+        rig_edit(r, "web",
+                 "{\"metadata\":{\"finalizers\":null,\"annotations\":null},"
+                 "\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"10.128.8.1\"}]}}}");
+        rig_edit(r, "web", i == 0 ? "{}" : RBS_EDIT);
+        rig_reopen(r);
+        ensure(r, wishes[i].name);
+        same_inventory(wishes[i].name, r, fresh(a, &wishes[i], both, ARRAY_LEN(both)));
+        rig_stop(r);
+    }
+}
+
 /* ---- kinds of one side stick ----------------------------------------------------------------- */
 
 static void rbs_asked_of_a_target_pool__told_and_taken_back(void **state)
@@ -512,6 +674,11 @@ UNIT_MAIN(kinds)
         cmocka_unit_test(flip__external_ones_with_negs__nothing_of_the_old_kind_is_left),
         cmocka_unit_test(flip__planned__names_the_interruption_and_all_that_is_done),
         cmocka_unit_test(delete__each_kind__the_cloud_is_empty),
+        cmocka_unit_test(class_comes__finalizers_lost__the_target_pool_goes),
+        cmocka_unit_test(class_comes__killed_anywhere__the_rest_of_the_pool_goes),
+        cmocka_unit_test(class_comes__finalizers_lost_and_deleted__the_cloud_is_empty),
+        cmocka_unit_test(class_comes__rule_of_another_owner__it_stays),
+        cmocka_unit_test(external_comes__finalizers_lost__the_internal_one_goes),
         cmocka_unit_test(rbs_asked_of_a_target_pool__told_and_taken_back),
         cmocka_unit_test(rbs_taken_back__stays_a_backend_service),
         cmocka_unit_test(subsetting_switched_on__instance_groups_stay),

@@ -248,6 +248,28 @@ static void flip__of_kinds_without_common_names__the_former_one_serves_until_the
     }
 }
 
+/* The same when the new one is complete, as long as the status names the former one. */
+static void flip__status_cannot_be_written__the_former_one_serves(void **state)
+{
+    static const char *const rows[][3] = {{"{}", INTERNAL, "forwardingRules/a"},
+                                          {INTERNAL, TO_POOL, "forwardingRules/k8s2-tcp-"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(6, rows[i][0]);
+        rig_edit(r, "web", rows[i][1]);
+        rig_unwritten(r, TT_FORBIDDEN);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+        expect_text(rig_inventory(r), rows[i][2]);
+        rig_forget(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+        assert_int_equal(rig_mutations(r), 0);
+        rig_unwritten(r, TT_OK);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        assert_null(strstr(rig_inventory(r), rows[i][2]));
+        rig_stop(r);
+    }
+}
+
 /* Of the one forwarding rule that there is. */
 static const char *the_address(struct rig *r)
 {
@@ -542,6 +564,26 @@ static void edit_to_another_address__carried_out__two_more_writes_and_nothing_le
     }
 }
 
+/* The status names the former address: it is not given back for others to get it. */
+static void edit_to_another_address__status_cannot_be_written__held(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        const char *before = NULL;
+        struct rig *r = start_move(&moves[i], &before);
+        rig_unwritten(r, TT_TRANSIENT);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(rig_ensure(r, "web")->code, TT_TRANSIENT);
+            assert_string_not_equal(address_of_rule(r), before);
+            expect_text(rig_inventory(r), "-former");
+        }
+        rig_unwritten(r, TT_OK);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        expect_no_held_address(r);
+        rig_stop(r);
+    }
+}
+
 static void no_room_to_hold(struct rig *r)
 {
     rig_fault(r, "{\"match\":{\"op\":\"compute.addresses.insert\"},\"count\":0,\"do\":\"refuse\","
@@ -609,6 +651,7 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit__ports_and_ranges__only_the_ports_come_back),
         cmocka_unit_test(edit__may_not_be_made__all_stands),
         cmocka_unit_test(flip__of_kinds_without_common_names__the_former_one_serves_until_the_end),
+        cmocka_unit_test(flip__status_cannot_be_written__the_former_one_serves),
         cmocka_unit_test(
             flip__of_kinds_with_common_names__former_one_needs_no_right_that_is_missing),
         cmocka_unit_test(flip__with_other_ports__no_right_to_change_a_firewall__address_comes_back),
@@ -619,6 +662,7 @@ UNIT_MAIN(put_back)
         cmocka_unit_test(edit_to_another_address__rule_refused__former_rule_and_address_come_back),
         cmocka_unit_test(edit_to_another_address__process_dies__address_is_found_again),
         cmocka_unit_test(edit_to_another_address__carried_out__two_more_writes_and_nothing_left),
+        cmocka_unit_test(edit_to_another_address__status_cannot_be_written__held),
         cmocka_unit_test(flip__no_room_to_hold__carried_out),
         cmocka_unit_test(edit_to_another_address__no_room_to_hold__carried_out),
         cmocka_unit_test(edit_to_another_address__died_then_deleted__nothing_left),

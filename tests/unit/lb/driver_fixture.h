@@ -39,7 +39,8 @@ struct tt_result {
     char resource[128];
     int64_t retry_after_ms;
     uint32_t own;
-    int serves; /* how often the flow said that it serves */
+    int serves;        /* how often the flow said that it serves */
+    int32_t unwritten; /* the status cannot be written: this code */
 };
 
 /* "do main/a" fails with this code for the next `times` times. */
@@ -68,10 +69,12 @@ struct fixture {
     bool replaces;         /* what is "old/…" in the cloud goes before its replacement comes */
     const char
         *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
+    bool proves;   /* … and whether it may be deleted, and the new one made */
     bool asks;     /* … and the cloud is asked before whether it may be made again */
     bool tidies;   /* the second stage does nothing else, and another one follows */
     const char *leaves; /* letters: the second stage takes away by what clients reach these */
     bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
+    bool awaits;  /* … and not before the status names that */
     size_t limit; /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
@@ -192,6 +195,10 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
         strstr(str_buf_text(&c->f->cloud), c->entry) != NULL) {
         code = ERR_EXISTS;
     }
+    if (c->f->proves && c->removes && code == ERR_OK &&
+        strstr(str_buf_text(&c->f->cloud), c->entry) == NULL) {
+        code = ERR_NOT_FOUND;
+    }
     if (c->f->limit > 0 && !c->removes && n / 2 >= c->f->limit) {
         code = ERR_QUOTA;
     }
@@ -213,6 +220,20 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
+/* A request under that name, to be refused for it. */
+static const struct lb_undo *proof_of(struct fixture *f, const char *name, bool removes)
+{
+    struct change *c = ARENA_NEW(f->a, struct change);
+    struct lb_undo *u = ARENA_NEW(f->a, struct lb_undo);
+    *c = (struct change){.f = f, .entry = arena_printf(f->a, ";%s;", name), .removes = removes};
+    *u = (struct lb_undo){.verb = removes ? LB_DELETE : LB_CREATE,
+                          .kind = "thing",
+                          .name = name,
+                          .type = &change_type,
+                          .arg = c};
+    return u;
+}
+
 /* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as
  * plan.h has it. */
 static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
@@ -233,6 +254,7 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
         struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
                                 .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0],
                                 .undo = undo, .ask = f->asks ? undo : NULL);
+        op.proof = f->proves ? proof_of(f, "none/a", true) : NULL;
         (void)lb_plan_add(plan, key, &op);
     }
 }
@@ -249,6 +271,7 @@ static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, c
     struct lb_op op = LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
                             .why = "it is tested", .type = &change_type, .arg = c, .calls = 1,
                             .parallel = !f->replaces);
+    op.asked = f->proves && !removes ? proof_of(f, "old/a", false) : NULL;
     if (f->keeps_forbidden) {
         op.tolerate = LB_TOLERATE_FORBIDDEN;
         op.forbidden_event = "do it by hand";
@@ -277,9 +300,9 @@ static void plan_move(struct fixture *f, struct lb_plan *plan, const char *key)
     bool first = !has[0] && has[1] && lb_plan_makes_room(plan, key, "thing");
     for (int round = 0; round < 2; round++) {
         int i = (round == 1) != first;
-        struct lb_op op =
-            LB_OP(.verb = i == 1 ? LB_DELETE : LB_CREATE, .kind = "thing", .name = names[i],
-                  .why = "it moves", .type = &change_type, .arg = &c[i], .calls = 1);
+        struct lb_op op = LB_OP(.verb = i == 1 ? LB_DELETE : LB_CREATE, .kind = "thing",
+                                .name = names[i], .why = "it moves", .type = &change_type,
+                                .arg = &c[i], .calls = 1, .awaits_status = i == 1 && f->awaits);
         if (has[i] == (i == 1)) {
             (void)lb_plan_add(plan, key, &op);
         }
@@ -558,6 +581,12 @@ static void host_result_serves(struct tt_result *r)
     r->serves++;
 }
 
+static int32_t host_result_publish(struct tt_result *r)
+{
+    r->serves++;
+    return r->unwritten;
+}
+
 static int32_t call_cancelled(const struct tt_call *call)
 {
     return atomic_load(&CONTAINER_OF(call, struct fixture, call)->call_cancelled);
@@ -589,7 +618,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_done = host_result_done,
                                .result_resource = host_result_resource,
                                .result_own = host_result_own,
-                               .result_serves = host_result_serves};
+                               .result_serves = host_result_serves,
+                               .result_publish = host_result_publish};
     f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {

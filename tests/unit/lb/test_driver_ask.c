@@ -109,6 +109,35 @@ static void reconcile__cancelled_while_asking__nothing_else_is_sent(void **state
     fixture_done(f);
 }
 
+/* After a missing right the very requests are sent while all stands; only the answers that the name
+ * is free, and taken, let the plan be carried out. */
+static void reconcile__spared_for_a_right__carried_out_once_it_is_back(void **state)
+{
+    static const struct {
+        const char *where;
+        int code;
+        bool proven;
+    } rows[] = {{"", ERR_OK, true},
+                {"do none/a", ERR_FORBIDDEN, false},
+                {"do old/a", ERR_FORBIDDEN, false},
+                {"do old/a", ERR_QUOTA, false},
+                {"do none/a", ERR_TRANSIENT, false}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture *f = old_stands(*state, "E");
+        f->proves = true;
+        f->items[0].flags = TT_ITEM_SPARE | TT_ITEM_ASKS;
+        f->trouble[0] = (struct trouble){rows[i].where, rows[i].code, 1, NULL};
+        assert_code(fixture_drive(f, false), rows[i].proven ? TT_OK : TT_IN_USE);
+        assert_string_equal(str_buf_text(&f->cloud), rows[i].proven ? ";main/a;" : ";old/a;");
+        fixture_done(f);
+    }
+    struct fixture *f = old_stands(*state, "E"); /* a planner that cannot ask */
+    f->items[0].flags = TT_ITEM_SPARE | TT_ITEM_ASKS;
+    assert_code(fixture_drive(f, false), TT_IN_USE);
+    assert_string_equal(str_buf_text(&f->cloud), ";old/a;");
+    fixture_done(f);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -124,6 +153,7 @@ UNIT_MAIN(driver_ask)
         lb_test(reconcile__conflict_after_it_went__not_asked_again),
         lb_test(reconcile__two_services__only_who_may_not_waits),
         lb_test(reconcile__cancelled_while_asking__nothing_else_is_sent),
+        lb_test(reconcile__spared_for_a_right__carried_out_once_it_is_back),
     };
     return cmocka_run_group_tests_name("driver-ask", tests, group_setup, NULL);
 }

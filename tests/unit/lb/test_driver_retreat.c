@@ -48,6 +48,20 @@ static void reconcile__nothing_was_added__no_stage_more(void **state)
     fixture_done(f);
 }
 
+/* A retreat observes what it needs for those that failed: the status of the others is of what the
+ * stages have seen. */
+static void reconcile__failed__others_have_their_status_before(void **state)
+{
+    struct fixture *f = two_stages(*state, "EE", "a");
+    f->trouble[0] = (struct trouble){"do second/a", ERR_INVALID, 1, NULL};
+    assert_code(fixture_drive(f, false), TT_INVALID);
+    const char *told = strstr(str_buf_text(&f->trace), "status b");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "observe last"));
+    assert_null(strstr(told + 1, "status"));
+    fixture_done(f);
+}
+
 /* Those that went well take no part, and are not harmed by a retreat that fails. */
 static void reconcile__retreat_fails__told_and_the_others_are_well(void **state)
 {
@@ -119,6 +133,7 @@ UNIT_MAIN(driver_retreat)
 {
     const struct CMUnitTest tests[] = {
         lb_test(reconcile__failed__what_was_added_goes_and_the_result_stays),
+        lb_test(reconcile__failed__others_have_their_status_before),
         lb_test(reconcile__all_is_well__no_stage_more),
         lb_test(reconcile__nothing_was_added__no_stage_more),
         lb_test(reconcile__retreat_fails__told_and_the_others_are_well),

@@ -5,7 +5,8 @@
 #include "tests/unit/local/model/model_test.h"
 
 /* Interfaces eth0 with 10.0.0.1/24, 2001:db8::1/64 and another program's 10.0.0.7, lo, kube-ipvs0
- * with 10.0.0.50, eth1 with a held VIP 10.0.0.60. */
+ * with 10.0.0.50, eth1 with a held VIP 10.0.0.60; addresses of another program that have a network
+ * are 172.16.0.81 and 2001:db8::9, beside the machine's own; 172.17.0.1 has none beside it. */
 static const char *on_machine(struct arena *a, const char *pools, bool has_served)
 {
     static const struct {
@@ -15,7 +16,9 @@ static const char *on_machine(struct arena *a, const char *pools, bool has_serve
     } has[] = {{"lo", "127.0.0.1/8", false},          {"lo", "192.0.2.77/24", false},
                {"eth0", "10.0.0.1/24", false},        {"eth0", "2001:db8::1/64", false},
                {"kube-ipvs0", "10.0.0.50/32", false}, {"eth1", "10.0.0.60/32", true},
-               {"eth1", "172.16.0.9/16", false},      {"eth0", "10.0.0.7/32", false}};
+               {"eth1", "172.16.0.9/16", false},      {"eth0", "10.0.0.7/32", false},
+               {"vrrp.1", "172.16.0.81/16", false},   {"eth0", "2001:db8::9/64", false},
+               {"eth1", "172.17.0.1/24", false}};
     static const char *const interfaces[] = {"eth0", "eth1"};
     struct local_machine_addr addrs[ARRAY_LEN(has)];
     const struct local_machine m = {interfaces, ARRAY_LEN(interfaces), addrs, ARRAY_LEN(has),
@@ -62,9 +65,32 @@ static const struct {
      true},
     {"the same, and the pool leaves it out",
      "- {name: public, addresses: [10.0.0.4/30], exclude: [10.0.0.7]}\n", "", true},
+    {"an address with the network of another, at first",
+     "- {name: public, addresses: [172.16.0.80/30]}\n",
+     "error 3: pool \"public\" contains 172.16.0.81, which this machine has on vrrp.1\n"},
+    {"an address with the network of another, of a machine that has served",
+     "- {name: public, addresses: [172.16.0.80/30, \"2001:db8::8/125\"]}\n",
+     "warning 3: pool \"public\" contains 172.16.0.81, which this machine has on vrrp.1; no other "
+     "Service gets it\n"
+     "warning 3: pool \"public\" contains 2001:db8::9, which this machine has on eth0; no other "
+     "Service gets it\nleft out: 172.16.0.81/16\nleft out: 2001:db8::9/64\n",
+     true},
+    {"both are in pools: which is the machine's own is not known",
+     "- {name: public, addresses: [172.16.0.80/30]}\n- {name: b, addresses: [172.16.0.8/30]}\n",
+     "error 3: pool \"public\" contains 172.16.0.81, which this machine has on vrrp.1\n"
+     "error 4: pool \"b\" contains 172.16.0.9, which this machine has on eth1\n",
+     true},
+    {"the machine's own, beside another's, of a machine that has served: it may be either's",
+     "- {name: public, addresses: [172.16.0.8/30]}\n",
+     "warning 3: pool \"public\" contains 172.16.0.9, which this machine has on eth1; no other "
+     "Service gets it\nleft out: 172.16.0.9/16\n",
+     true},
+    {"the one address of a network, of a machine that has served",
+     "- {name: public, addresses: [172.17.0.0/30]}\n",
+     "error 3: pool \"public\" contains 172.17.0.1, which this machine has on eth1\n", true},
     {"addresses of kube-proxy, and our own", "- {name: public, addresses: [10.0.0.40-10.0.0.70]}\n",
      ""},
-    {"IPv6", "- {name: public, addresses: [\"2001:db8::/120\"]}\n",
+    {"IPv6", "- {name: public, addresses: [\"2001:db8::/125\"]}\n",
      "error 3: pool \"public\" contains 2001:db8::1, which this machine has on eth0\n"},
     {"C22",
      "- {name: public, addresses: [10.0.0.8/29], announce: {interfaces: [eth*, \"ens*\"]}}\n",

@@ -312,7 +312,10 @@ static void check(struct life *l)
         for (unsigned k = 0; k < PORTS; k++) {
             const struct local_frontend_id id = id_of(v, k);
             const struct local_front *f = front_in(is, &id);
+            const struct local_front alone = local_mirror_front(l->m, a, &id);
             assert_int_equal(is_there(&v->fronts[k]), f != NULL);
+            assert_int_equal(local_frontend_cmp(&alone.id, &id), 0);
+            check_front(v, k, &alone);
             if (f != NULL) {
                 check_front(v, k, f);
                 n++;
@@ -369,6 +372,34 @@ static void element(struct local_mirror *m, const struct ip_addr *vip, enum loca
     local_mirror_element(m, &e, false);
 }
 
+/* A look compares each frontend with what it should be. */
+static void mirror__address_with_many_ports__each_is_read_alone(void **state)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct local_mirror *m = local_mirror_new(NULL);
+    struct ip_addr vip = {.bytes = {10}, .len = 4};
+    struct local_frontend_id id = {.vip = vip, .protocol = LOCAL_TCP};
+    const unsigned slots = 256;
+
+    (void)state;
+    for (id.port = 1; id.port <= 100; id.port++) {
+        for (unsigned i = 0; i < slots; i++) {
+            struct local_nft_element e = {.set = LOCAL_NFT_SLOT,
+                                          .id = id,
+                                          .m = 256,
+                                          .slot = (uint16_t)i,
+                                          .target = target_at(&vip, i),
+                                          .target_port = 30000};
+            local_mirror_element(m, &e, false);
+        }
+    }
+    for (id.port = 1; id.port <= 100; id.port++) {
+        assert_int_equal(local_mirror_front(m, a, &id).m, slots);
+    }
+    assert_true(arena_used(a) < 2 * 100 * slots * sizeof(struct local_dest));
+    local_mirror_free(m);
+}
+
 static void count_vip(void *arg, const struct local_mirror_vip *v)
 {
     (void)v;
@@ -411,6 +442,7 @@ UNIT_MAIN(mirror)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mirror__random_life__as_arrays),
+        cmocka_unit_test(mirror__address_with_many_ports__each_is_read_alone),
         cmocka_unit_test(mirror__many_addresses__few_bytes_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,41 @@ static void describe__page_size__gives_every_group_once(void **state)
     ec2_test_stop(t);
 }
 
+/* Groups of a page are deleted before the next page is asked for: none is left out. */
+static void describe__deletions_between_pages__gives_every_group_once(void **state)
+{
+    (void)state;
+    struct ec2_test *t = ec2_test_start();
+    const char *token = "";
+    size_t n = 0, pages = 0, made = 0;
+    for (size_t i = 0; i < 5; i++) {
+        (void)ec2_make_group(t, arena_printf(t->a, "k8s-elb-a%zu", i));
+    }
+    ec2_setting(t, "page_size", 2);
+    do {
+        const char *ids[2] = {0};
+        ec2_must(t, arena_printf(t->a, DESCRIBE "%s%s", *token ? "&NextToken=" : "", token));
+        size_t some = ec2_len(t, "SecurityGroups");
+        for (size_t i = 0; i < some; i++) {
+            const char *name = ec2_text(t, arena_printf(t->a, "SecurityGroups.%zu.GroupName", i));
+            const char *id = ec2_text(t, arena_printf(t->a, "SecurityGroups.%zu.GroupId", i));
+            ids[i] = str_has_prefix(name, "k8s-elb-a") ? arena_strdup(t->a, id) : NULL;
+        }
+        token = arena_strdup(t->a, ec2_text(t, "NextToken"));
+        n += some;
+        for (size_t i = 0; i < some; i++) {
+            if (ids[i] != NULL) {
+                ec2_must(t, arena_printf(t->a, "Action=DeleteSecurityGroup&GroupId=%s", ids[i]));
+                made++;
+            }
+        }
+        pages++;
+    } while (*token && pages < 10);
+    assert_int_equal(n, 9);
+    assert_int_equal(made, 5);
+    ec2_test_stop(t);
+}
+
 static void delete__used_group__goes_when_it_is_free(void **state)
 {
     (void)state;
@@ -454,6 +489,7 @@ UNIT_MAIN(groups)
         cmocka_unit_test(revoke__egress__closes_the_group),
         cmocka_unit_test(describe__filters__find_what_they_say),
         cmocka_unit_test(describe__page_size__gives_every_group_once),
+        cmocka_unit_test(describe__deletions_between_pages__gives_every_group_once),
         cmocka_unit_test(delete__used_group__goes_when_it_is_free),
         cmocka_unit_test(delete__group_that_names_itself__goes),
         cmocka_unit_test(consistency__new_group_and_tag__are_seen_later),
