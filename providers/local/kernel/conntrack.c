@@ -86,6 +86,21 @@ static int by_connection(const void *x, const void *y)
     return order != 0 ? order : (int)a->port - (int)b->port;
 }
 
+static bool is_among(const struct wanted *w, const struct local_connection *key)
+{
+    return bsearch(key, w->gone, w->n, sizeof(*key), by_connection) != NULL;
+}
+
+/* With a target that is asked for, or with any one.  What the machine answered itself was
+ * translated to no target. */
+static bool is_wanted(const struct wanted *w, const struct local_connection *key)
+{
+    const struct local_connection any = {.id = key->id};
+    bool own = ip_eq(&key->target, &key->id.vip) && key->port == key->id.port;
+
+    return is_among(w, key) || (!own && is_among(w, &any));
+}
+
 static void *copy(struct arena *a, const struct nlattr *at, size_t *ret_len)
 {
     *ret_len = at == NULL ? 0 : mnl_attr_get_payload_len(at);
@@ -103,7 +118,7 @@ static void keep_entry(void *arg, const struct nlmsghdr *m)
         .id = {.vip = orig.dst, .protocol = orig.protocol, .port = orig.dst_port},
         .target = reply.src,
         .port = reply.src_port};
-    if (bsearch(&key, w->gone, w->n, sizeof(key), by_connection) == NULL) {
+    if (!is_wanted(w, &key)) {
         return;
     }
     struct entry *e = ARENA_NEW(w->a, struct entry);
@@ -162,10 +177,13 @@ static void put_filter(struct nlmsghdr *m, const struct local_connection *c)
 {
     uint8_t protocol = c->id.protocol;
     put_side(m, CTA_TUPLE_ORIG, protocol, &(struct end){&c->id.vip, c->id.port, false});
-    put_side(m, CTA_TUPLE_REPLY, protocol, &(struct end){&c->target, c->port, true});
+    bool any = c->target.len == 0;
+    if (!any) {
+        put_side(m, CTA_TUPLE_REPLY, protocol, &(struct end){&c->target, c->port, true});
+    }
     struct nlattr *filter = mnl_attr_nest_start(m, CTA_FILTER);
     mnl_attr_put_u32(m, CTA_FILTER_ORIG_FLAGS, BIT_IP_DST | BIT_PROTOCOL | BIT_DST_PORT);
-    mnl_attr_put_u32(m, CTA_FILTER_REPLY_FLAGS, BIT_IP_SRC | BIT_PROTOCOL | BIT_SRC_PORT);
+    mnl_attr_put_u32(m, CTA_FILTER_REPLY_FLAGS, any ? 0 : BIT_IP_SRC | BIT_PROTOCOL | BIT_SRC_PORT);
     mnl_attr_nest_end(m, filter);
 }
 

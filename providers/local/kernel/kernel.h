@@ -137,8 +137,8 @@ struct local_held_addr {
 /* Connections to a frontend whose answers come from this target. */
 struct local_connection {
     struct local_frontend_id id;
-    struct ip_addr target;
-    uint16_t port; /* of the target */
+    struct ip_addr target; /* len 0: from any other address or port than the frontend's own */
+    uint16_t port;         /* of the target; 0 without one */
 };
 
 /* --- IPVS ------------------------------------------------------------------------------------- */
