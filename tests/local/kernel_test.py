@@ -474,6 +474,10 @@ def test_open_connection__slots_change__stays(tool):
     expect(tracked(N1), [])
     assert tracked(N2), "connections of others ended, too"
     c.close()
+    over = len(tracked(N2))
+    expect(tool(f"end {VIP} tcp 80 {N2} 30080"), ["0"])  # they are over: a client could be at such a port again by now
+    expect(len(tracked(N2)), over)
+    expect(tool(f"end {VIP} tcp 80 any 0"), [str(over)])
 
 
 @table()

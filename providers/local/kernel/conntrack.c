@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/netfilter/nf_conntrack_tcp.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <stdlib.h>
@@ -91,14 +92,27 @@ static bool is_among(const struct wanted *w, const struct local_connection *key)
     return bsearch(key, w->gone, w->n, sizeof(*key), by_connection) != NULL;
 }
 
-/* With a target that is asked for, or with any one.  What the machine answered itself was
- * translated to no target. */
-static bool is_wanted(const struct wanted *w, const struct local_connection *key)
+static bool is_over(const struct nlattr *protoinfo)
+{
+    struct local_nl_attrs of, tcp;
+    local_nl_parse_nest(protoinfo, &of);
+    local_nl_parse_nest(of.at[CTA_PROTOINFO_TCP], &tcp);
+    uint8_t state = local_nl_u8(tcp.at[CTA_PROTOINFO_TCP_STATE]);
+
+    return state == TCP_CONNTRACK_TIME_WAIT || state == TCP_CONNTRACK_CLOSE;
+}
+
+/* With a target that is asked for, and not over: the kernel takes the entry of one that is over
+ * away when its client comes again from the same port, and the new entry can stand at the same
+ * place in memory, with the same CTA_ID, before ours is deleted.  Or with any target, over or not:
+ * the port is closed, and no client comes again.  What the machine answers itself was translated
+ * to no target. */
+static bool is_wanted(const struct wanted *w, const struct local_connection *key, bool over)
 {
     const struct local_connection any = {.id = key->id};
     bool own = ip_eq(&key->target, &key->id.vip) && key->port == key->id.port;
 
-    return is_among(w, key) || (!own && is_among(w, &any));
+    return (!over && is_among(w, key)) || (!own && is_among(w, &any));
 }
 
 static void *copy(struct arena *a, const struct nlattr *at, size_t *ret_len)
@@ -118,7 +132,7 @@ static void keep_entry(void *arg, const struct nlmsghdr *m)
         .id = {.vip = orig.dst, .protocol = orig.protocol, .port = orig.dst_port},
         .target = reply.src,
         .port = reply.src_port};
-    if (!is_wanted(w, &key)) {
+    if (!is_wanted(w, &key, is_over(at.at[CTA_PROTOINFO]))) {
         return;
     }
     struct entry *e = ARENA_NEW(w->a, struct entry);

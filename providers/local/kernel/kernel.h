@@ -350,7 +350,8 @@ struct local_kernel_ops {
     /* Sockets that become readable when there may be something to hear or to answer. */
     size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
-    /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
+    /* Entries of these connections end; *ret_n: how many there were.  With a target those that are
+     * open; with any target, of a port that is closed, all.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */
     /* ERR_INVALID: it cannot (LOCAL_CT_NONE). */
     int (*connections_delete)(struct local_kernel *k, const struct local_connection *gone, size_t n,
