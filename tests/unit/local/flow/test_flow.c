@@ -320,6 +320,10 @@ static const struct row {
      "left(d/a) guard 10.0.0.0 of d/a removable; frontend 10.0.0.0:80/tcp of d/a removable; guard "
      "10.0.0.1 of d/b used; frontend 10.0.0.1:80/tcp of d/b used; 10.0.0.1[d/b] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"another program empties a status: the address stays",
+     "svc d/b; idle; svc d/b st=10.0.0.0; svc d/a; idle; svc d/a st=10.0.0.1; idle; delete d/b; "
+     "idle; writes; svc d/a; idle; status d/a; writes; plan",
+     "writes(11) d/a=10.0.0.1 writes(0) plan(0) "},
     {"statuses claim first",
      "svc d/a; svc d/b st=10.0.0.0 created=2; idle; status d/a; status d/b; state",
      "d/a=10.0.0.1 d/b=10.0.0.0 10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
