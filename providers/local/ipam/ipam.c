@@ -306,6 +306,19 @@ static bool wants_family(const struct entry *e, uint8_t len)
     return e->wants && memchr(e->families, len, e->n_families) != NULL;
 }
 
+/* Another program wrote it into the status, in place of the address that the Service has: it is in no
+ * pool, and would be another host's.  A process that has just begun cannot tell it from an address
+ * of a former pool. */
+static bool is_strange(const struct local_ipam *m, const struct entry *e,
+                       const struct ip_addr *addr)
+{
+    const struct had *was = ipam_had_of(e);
+
+    return m->config->role != LOCAL_ROLE_DIRECTOR && wants_family(e, addr->len) &&
+           has_family(was, e->n_had, addr->len) && had_of(was, e->n_had, addr) == NULL &&
+           ipam_pool_of(m, addr) == NULL;
+}
+
 /* Another program took it out of the status, and wrote no other one: the Service serves
  * there, and its status will say so again.  One that is another Service's goes.  A director goes
  * by the status, which another process writes. */
@@ -333,7 +346,7 @@ static void read_addresses(struct local_ipam *m, struct entry *e, const struct t
     for (uint32_t i = 0; i < s->n_ingress && n < HAD_MAX; i++) {
         struct ip_addr addr;
         if (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
-            had_of(had, n, &addr) == NULL) {
+            had_of(had, n, &addr) == NULL && !is_strange(m, e, &addr)) {
             had[n++] = (struct had){.addr = addr, .in_status = true};
         }
     }

@@ -105,6 +105,10 @@ static const struct row {
      "see d/x st=10.0.0.0; see d/a st=10.0.0.1 ours; gone d/x; at 100; see d/a ours; grant d/a; "
      "see d/a st=lb.example.com ours; grant d/a; see d/a st=10.0.0.3 ours; grant d/a",
      "d/a=10.0.0.1 d/a=10.0.0.1 d/a=10.0.0.3 "},
+    {"a status with an address of no pool", P,
+     "see d/x st=10.0.0.0; see d/a st=10.0.0.1 ours; gone d/x; at 100; see d/a st=203.0.113.7 "
+     "ours; grant d/a; see d/b st=203.0.113.8 ours; grant d/b",
+     "d/a=10.0.0.1 d/b=203.0.113.8^ "},
     {"a wiped status, and nothing is asked for any more", P,
      "see d/a st=10.0.0.0 ours; see d/a no; at 100; see d/b; grant d/b", "d/b=10.0.0.0 "},
     {"a wiped status of another's address", P,
