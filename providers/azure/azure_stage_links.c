@@ -166,6 +166,56 @@ static bool has_link(const struct azure_sync *y, const struct azure_item *it)
            (it->service->pls_create || asked_before(y, it));
 }
 
+/* ---- before the first write ------------------------------------------------------------------ */
+
+static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
+                                     const char **ret_id)
+{
+    *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
+    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
+static bool asks_for_link(const struct azure_item *it)
+{
+    return azure_item_is_carried_out(it) && it->want && it->service->pls_create;
+}
+
+void azure_links_need(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_service *s = y->items[i].service;
+        if (asks_for_link(&y->items[i])) {
+            azure_need(y, AZURE_SUBNETS,
+                       azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, s)));
+        }
+    }
+}
+
+static int check_subnet(struct azure_sync *y, const struct azure_item *it,
+                        struct json_object **ret_subnet, const char **ret_id, struct err *err)
+{
+    *ret_subnet = subnet_of(y, it, ret_id);
+    return *ret_subnet != NULL
+               ? ERR_OK
+               : err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
+                         azure_id_last(*ret_id));
+}
+
+void azure_links_refuse(struct azure_sync *y)
+{
+    struct json_object *subnet;
+    const char *id;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (asks_for_link(it)) {
+            (void)check_subnet(y, it, &subnet, &id, &it->item->err);
+        }
+    }
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
 /* Services of which this process does not know yet whether another one has left a link: while the
  * list of all groups is refused, they look again, some times. */
 static void note_unlooked(struct azure_sync *y, struct azure_item *it)
@@ -193,11 +243,8 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
         some = true;
         azure_need_balancers(y);
         need_links(y, it, false);
-        if (it->service->pls_create) {
-            const char *subnet = azure_pls_subnet(&y->p->config, it->service);
-            azure_need(y, AZURE_SUBNETS, azure_subnet_id(s->a, &y->p->naming, subnet));
-        }
     }
+    azure_links_need(y);
     int rc = azure_see(y, err);
     if (rc != ERR_OK || !some) {
         return rc;
@@ -386,14 +433,6 @@ struct linking {
     size_t n;
 };
 
-static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
-                                     const char **ret_id)
-{
-    *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
-    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
-    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
-}
-
 /* One after the other: all subnets lie in one network, which Azure writes as a whole. */
 static void open_subnet(struct linking *l, const struct azure_item *it, struct json_object *subnet,
                         const char *id)
@@ -491,10 +530,10 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
             return rc;
         }
     }
-    struct json_object *subnet = subnet_of(y, it, &subnet_id);
-    if (subnet == NULL) {
-        return err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
-                       azure_id_last(subnet_id));
+    struct json_object *subnet;
+    rc = check_subnet(y, it, &subnet, &subnet_id, err);
+    if (rc != ERR_OK) {
+        return rc;
     }
     open_subnet(l, it, subnet, subnet_id);
     map_set(l->made, str_lower(a, id), doc);

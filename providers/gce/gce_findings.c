@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_network_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
 
 #define BIT(kind) (1u << (kind))
@@ -191,10 +192,30 @@ static void find_type(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
+/* Without the flag the selector chooses pods, as any other label, and the load balancer stays in
+ * the cluster's own network. */
+static void find_network(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
+                         const struct gce_options *o)
+{
+    static const char field[] = "spec.selector[\"" GCE_NETWORK_SELECTOR "\"]";
+    if (gce_network_of_service(item->in->service) == NULL) {
+        return;
+    }
+    if (((L4 | NEGS_ONLY) & BIT(kind)) == 0) {
+        lb_finding(s, item, LB_FINDING_IGNORED, "spec.selector",
+                   "%s has no effect on this kind of load balancer (%s)", field,
+                   gce_kind_text(kind));
+    } else if (!o->l4.multi_network) {
+        lb_finding(s, item, LB_FINDING_IGNORED, "spec.selector",
+                   "%s has no effect without --enable-multi-networking", field);
+    }
+}
+
 void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
                   const struct gce_options *o)
 {
     find_type(s, item);
+    find_network(s, item, kind, o);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         find(s, item, &rows[i], kind, o);
     }

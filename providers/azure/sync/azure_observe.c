@@ -176,6 +176,12 @@ static const char *subnet_scope(struct azure_sync *y, const struct azure_service
     return azure_subnet_id(y->s->a, &y->p->naming, name);
 }
 
+static const char *link_subnet_scope(struct azure_sync *y, const struct azure_service *s)
+{
+    const char *name = s->pls_subnet != NULL ? s->pls_subnet : y->p->config.subnet_name;
+    return azure_subnet_id(y->s->a, &y->p->naming, name);
+}
+
 static bool asks_for(struct azure_sync *y, const struct azure_item *it, const struct azure_seen *x)
 {
     const struct azure_service *s = it->service;
@@ -184,7 +190,9 @@ static bool asks_for(struct azure_sync *y, const struct azure_item *it, const st
     }
     return (x->kind == AZURE_PIPS && azure_id_eq(pip_scope(y, s->pip_group), x->scope)) ||
            (x->kind == AZURE_SUBNETS && it->want && s->internal &&
-            azure_id_eq(subnet_scope(y, s), x->scope));
+            azure_id_eq(subnet_scope(y, s), x->scope)) ||
+           (x->kind == AZURE_SUBNETS && it->want && s->pls_create &&
+            azure_id_eq(link_subnet_scope(y, s), x->scope));
 }
 
 /* A Service that goes and names a group that its controller may not read: it has nothing there, or
