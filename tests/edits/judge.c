@@ -2,6 +2,8 @@
 /* judge.c: see judge.h. */
 #include "tests/edits/judge.h"
 
+#include <string.h>
+
 #include "common/base/str.h"
 #include "tests/edits/edits.h"
 #include "tests/edits/served.h"
@@ -413,6 +415,35 @@ void judge_heard(const struct judge *j, const struct edit *e, struct json_object
     }
     if (judged && has(j, EDIT_PARTLY) && str_eq(before, after)) {
         j->report(j->arg, "E7: a part of the value has no effect, and no Warning says so");
+    }
+}
+
+/* The first line of `after` that begins with `begin` and is not in `before`; NULL: none. */
+static const char *new_line(struct arena *a, const char *begin, const char *before,
+                            const char *after)
+{
+    size_t n = 0;
+    char **lines = str_split(a, after, '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_has_prefix(lines[i], begin) && strstr(before, lines[i]) == NULL) {
+            return lines[i];
+        }
+    }
+    return NULL;
+}
+
+void judge_nature(const struct judge *j, const struct edit *e, struct json_object *now,
+                  const char *before, const char *after)
+{
+    enum edit_nature n = e->value->nature;
+    const char *refusal = new_line(j->a, "Error syncing load balancer", before, after);
+    bool judged = e->field2 == NULL && !has(j, EDIT_SAME) && !is_unchanged(j, now);
+    if (judged && (n == EDIT_BAD || n == EDIT_IMPOSSIBLE) && str_eq(before, after)) {
+        j->report(j->arg, arena_printf(j->a, "E7: the value is %s, and no Warning says so",
+                                       edit_nature_name(n)));
+    }
+    if (judged && edit_is_good(e) && refusal != NULL) {
+        j->report(j->arg, arena_printf(j->a, "E7: a good value is refused: %s", refusal));
     }
 }
 

@@ -420,6 +420,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
     judge_heard(&j, &args->edit, service_now(&t, "web"), rig_mutations(t.s.rig), warnings,
                 warnings_now(&t));
+    judge_nature(&j, &args->edit, service_now(&t, "web"), warnings, warnings_now(&t));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
