@@ -149,15 +149,18 @@ bool azure_item_is_carried_out(const struct azure_item *it);
 bool azure_security_goes_beside(struct azure_sync *y);
 /* All of them: those that go first, then by age; so later ones find the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
+/* The address of a frontend, private or public; NULL or "": none that this sync knows. */
+const char *azure_sync_frontend_address(const struct azure_sync *y, struct json_object *frontend);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
- * the other kind.  A public IP without an address yet counts as none, and an interim frontend
- * counts while there is no other one of its family. */
+ * the other kind.  A public IP without an address yet counts as none, and a former frontend
+ * (azure_frontend_is_former()) while there is no other one of its family. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
 /* The addresses that serve the Service while its public IPs are made anew: interim ones, and of a
  * family of which none is made anew, those that it has now.  False: Azure has yet to give one. */
 bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
                              struct azure_texts *ret);
-/* Those of interim frontends that do not count. */
+/* Those of interim frontends that do not count, and of other former ones
+ * (azure_frontend_is_former()). */
 struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service);
 /* A family of the Service has no frontend with an address (yet). */
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
