@@ -104,7 +104,7 @@ const struct edit_field edit_fields_azure[] = {
     {ONE_FAMILY, A("allowed-ip-ranges"), {{EDIT_IMPOSSIBLE, "\"2001:db8::/32\"", EDIT_ADMITS}}},
     {"azure-*",
      A("deny-all-except-load-balancer-source-ranges"),
-     {{EDIT_GOOD, "\"true\"", EDIT_ADMITS}, {EDIT_BAD, "\"maybe\""}}},
+     {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"maybe\""}}},
     {"azure-*",
      A("disable-load-balancer-nsg-rule"),
      {{EDIT_GOOD, "\"true\"", EDIT_ADMITS}, {EDIT_BAD, "\"maybe\""}}},

@@ -109,6 +109,36 @@ static void course_of_port(const struct judge *j, struct json_object *after,
     }
 }
 
+/* Is it of another family than `old`?  Then it stood beside it before. */
+static bool is_beside(const char *told, const char *old)
+{
+    return (strchr(told, ':') != NULL) != (strchr(str_nonnull(old), ':') != NULL);
+}
+
+/* When another address comes into the status, clients can come by it. */
+static void told_of_port(const struct judge *j, struct json_object *after,
+                         struct json_object *reach_after, const struct served_port *p)
+{
+    const char *old = host_of(j, j->before);
+    const char *last = old;
+    struct reach_ranges must = kept(j, after, reach_after, p);
+    for (size_t i = 0; has(j, EDIT_MOVES) && i < history_len(j->history); i++) {
+        const struct moment *m = history_at(j->history, i);
+        struct reach_ranges are = served_clients(j->a, m->reach, m->told, p);
+        struct reach_ranges lost = reach_ranges_minus(j->a, must, are);
+        bool comes = m->told != NULL && !str_eq(m->told, last) && !str_eq(m->told, old);
+        if (comes && !is_beside(m->told, old) && !reach_ranges_empty(lost)) {
+            j->report(j->arg, arena_printf(j->a,
+                                           "E1: the status names %s, where %s is not served to %s "
+                                           "after %s",
+                                           m->told, served_port_text(j->a, p),
+                                           served_ranges_text(j->a, lost), m->after));
+            return;
+        }
+        last = m->told;
+    }
+}
+
 static int64_t gap_of_port(const struct judge *j, struct json_object *after,
                            struct json_object *reach_after, const struct served_port *p)
 {
@@ -215,6 +245,7 @@ static void judge_ports(const struct judge *j, struct json_object *after,
     for (size_t i = 0; i < n; i++) {
         if (!torn || json_member(there, served_port_text(j->a, &ports[i])) != NULL) {
             course_of_port(j, after, reach_after, &ports[i], from);
+            told_of_port(j, after, reach_after, &ports[i]);
         }
     }
     if (!has(j, EDIT_MOVES) && !has(j, EDIT_LEAVES) && !str_eq(old, new)) {

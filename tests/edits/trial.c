@@ -237,6 +237,19 @@ int run_start(struct trial *t)
     return rc;
 }
 
+/* E3: near, of which nothing was asked, has all nodes of the cluster behind it. */
+static void judge_near(struct trial *t, const struct judge *j, const char *when)
+{
+    size_t nodes = json_len(json_member(rig_get(t->s.rig, "/api/v1/nodes"), "items"));
+    const char *behind = judge_nodes(j, service_now(t, "near"), history_now(t->h));
+    size_t n = 0;
+    (void)str_split(t->s.a, behind, ' ', &n);
+    if (n != nodes && (j->effects & EDIT_MEMBERS) == 0) {
+        report(t, arena_printf(t->s.a, "E3: %s: the cluster has %zu nodes, behind near are \"%s\"",
+                               when, nodes, behind));
+    }
+}
+
 /* E3: a node comes and another goes, and web follows as near does. */
 static int nodes_come_and_go(struct trial *t, const struct judge *j)
 {
@@ -250,6 +263,7 @@ static int nodes_come_and_go(struct trial *t, const struct judge *j)
     }
     nodes = judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
                           "a node came", nodes);
+    judge_near(t, j, "a node came");
     if (rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2) {
         return err_set(&t->err, ERR_BUG, "no node can be removed");
     }
@@ -257,6 +271,7 @@ static int nodes_come_and_go(struct trial *t, const struct judge *j)
     if (rc == ERR_OK) {
         (void)judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
                             "a node left", nodes);
+        judge_near(t, j, "a node left");
     }
     return rc;
 }
