@@ -306,9 +306,9 @@ static bool wants_family(const struct entry *e, uint8_t len)
     return e->wants && memchr(e->families, len, e->n_families) != NULL;
 }
 
-/* Another program wrote it into the status, in place of the address that the Service has: it is in no
- * pool, and would be another host's.  A process that has just begun cannot tell it from an address
- * of a former pool. */
+/* Another program wrote it into the status, in place of the address that the Service has: it is in
+ * no pool, and would be another host's.  A process that has just begun cannot tell it from an
+ * address of a former pool. */
 static bool is_strange(const struct local_ipam *m, const struct entry *e,
                        const struct ip_addr *addr)
 {
