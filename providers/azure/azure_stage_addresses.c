@@ -162,6 +162,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_pip_edits e;
     (void)err;
     azure_links_refuse(y);
+    azure_links_check_first(y, plan);
     refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {
