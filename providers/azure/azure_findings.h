@@ -18,6 +18,8 @@ int azure_internal_check(struct arena *a, const struct tt_service *s, bool lenie
 
 struct azure_sync;
 struct azure_item;
+struct lb_sync;
+struct lb_item;
 /* Adds the Service to the item's error where that names a rule or frontend of it: people do not
  * know its hash. */
 void azure_name_owner(struct azure_sync *y, struct lb_item *item);
@@ -27,5 +29,7 @@ const char *azure_node_left_out(struct arena *a, const struct azure_config *c,
 /* Why no client is served once the plan of members is carried out; NULL: clients are, or
  * only Azure's probes know. */
 const char *azure_nobody(struct azure_sync *y, const struct azure_item *it);
+/* Why no client is served by what stands now (azure_stands.c, docs/adr/0093): as lb_flow.stands. */
+const char *azure_stands(const struct lb_sync *s, const struct lb_item *item);
 
 #endif

@@ -137,6 +137,16 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+static void note_told(struct azure_sync *y, const struct azure_item *it,
+                      const struct tt_ingress *ingress, size_t n)
+{
+    const char **ips = ARENA_ARRAY(y->s->life, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        ips[i] = arena_strdup(y->s->life, ingress[i].ip);
+    }
+    y->items[it - y->items].told = (struct azure_texts){.items = ips, .n = n};
+}
+
 void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
                           const struct azure_texts *ips)
 {
@@ -151,6 +161,7 @@ void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
     for (size_t i = 0; i < access->additional.n; i++) {
         ingress[n++].ip = access->additional.items[i];
     }
+    note_told(y, it, ingress, n);
     y->s->host->result_ingress(it->item->in->result, ingress, (uint32_t)n);
 }
 
@@ -294,6 +305,7 @@ const struct lb_flow azure_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = azure_stands,
     .culprits = azure_culprits,
     .wrote = wrote,
 };

@@ -366,9 +366,10 @@ int arm_docs_write(struct arm_docs *c, const struct azure_call_spec *spec,
 
 void arm_docs_show(const struct arm_docs *c, struct azure_provider *p)
 {
+    azure_snapshot_free(p->snapshot);
+    p->snapshot = azure_snapshot_new(p->clock);
     for (int k = 0; k < AZURE_KIND_MAX; k++) {
         struct json_object *o;
-        azure_snapshot_forget(p->snapshot, (enum azure_kind)k, NULL);
         AZURE_EACH (o, c->lists[k]) {
             (void)azure_state_add(p, azure_doc_id(o), o);
         }
