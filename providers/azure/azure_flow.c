@@ -186,6 +186,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     (void)map_remove(y->p->redirected, item->key);
     (void)map_remove(y->p->retreated, item->key);
+    if (y->p->forbidden != NULL) {
+        (void)map_remove(y->p->forbidden, item->key);
+    }
     azure_first_served(y, it);
     if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
         (void)map_remove(y->p->unlooked, item->key);
@@ -283,7 +286,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 {
     azure_wrote(s, op, outcome, err);
     azure_first_wrote(azure_sync_of(s), op, outcome, err);
-    azure_lb_moves_wrote(azure_sync_of(s), op, outcome);
+    azure_lb_moves_wrote(azure_sync_of(s), op, outcome, err);
 }
 
 static const struct lb_retreat retreats[] = {

@@ -577,6 +577,7 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
         .touches_pips = e->frontends_changed,
         .undo = e->until_pip != NULL ? undo_of(b->y, e)
                                      : azure_lb_moves_undo(b, (size_t)(e - b->items)),
+        .proof = azure_lb_moves_proof(b, (size_t)(e - b->items)),
     };
     (void)azure_emit(b->y, b->plan, &op);
 }

@@ -331,7 +331,7 @@ int arm_docs_write(struct arm_docs *c, const struct azure_call_spec *spec,
     if (spec->verb == AZURE_DELETE) {
         return take_away(c, spec, err);
     }
-    if (was != NULL && spec->if_match != NULL && !str_eq(spec->if_match, azure_doc_etag(was))) {
+    if (spec->if_match != NULL && (was == NULL || !str_eq(spec->if_match, azure_doc_etag(was)))) {
         return err_set(err, ERR_CONFLICT, "PreconditionFailed");
     }
     struct json_object *doc = azure_copy(c->a, spec->body);

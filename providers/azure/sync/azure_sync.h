@@ -200,6 +200,7 @@ struct azure_write {
     const char *was;            /* etag of the document as it was planned on, or NULL */
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
+    const char *sent;           /* the body, when it is over; until azure_wrote() has ended */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
     bool touches_lbs;           /* members or links change: etags of balancers go stale */
     bool announced;             /* the first owner gets an event of its success or failure */

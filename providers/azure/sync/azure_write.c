@@ -54,6 +54,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         azure_call_begin(c, w->arm, w->call, run->a, &w->spec);
     }
     enum http_next next = azure_call_step(c, run->req, resp, run->err);
+    w->sent = next == HTTP_DONE ? c->body : NULL;
     if (next == HTTP_DONE && run->err->code == ERR_OK) {
         w->answer = c->answer;
         const char *address = azure_prop_str(c->answer, "ipAddress");

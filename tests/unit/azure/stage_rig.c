@@ -87,6 +87,7 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
     struct azure_write *w = (struct azure_write *)(uintptr_t)run->op->arg;
     struct json_object *was = arm_docs_find(&r->docs, w->spec.kind, w->spec.id);
     note(r, run->op);
+    w->sent = w->spec.body != NULL ? json_text(r->a, w->spec.body, JSON_COMPACT) : NULL;
     if (carry_out(r, w, run->err) != ERR_OK) {
         azure_write_failed(w, run->err);
     }
@@ -137,6 +138,7 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
         if (plan->ops[i].verb != LB_KEEP && !s->planning) {
             plan->ops[i].type = &carried_out;
             carry_out_all(plan->ops[i].undo);
+            carry_out_all(plan->ops[i].proof);
         }
     }
     return rc;
@@ -649,6 +651,7 @@ void stage_rig_free(struct stage_rig *r)
     map_free(r->p.retreated);
     map_free(r->p.firsts);
     map_free(r->p.unlooked);
+    map_free(r->p.forbidden);
     map_free(r->p.refused_tags);
     map_free(r->p.machines);
     map_free(r->p.unplaced);
