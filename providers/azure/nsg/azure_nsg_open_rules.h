@@ -2,8 +2,8 @@
 /* azure_nsg_open_rules.h: does a security group, as it stands, let any client in?
  *
  * Asked of a group that was read, with rules of trimtab and of others.  They are tried by rising
- * priority, and the first that fits decides; Azure's own rules come last: traffic of the virtual network may
- * come in, any other may not.
+ * priority, and the first that fits decides; Azure's own rules come last: traffic of the virtual
+ * network may come in, any other may not.
  * Source: docs/spec/azure.md 9.1; learn.microsoft.com, "Network security groups".  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_OPEN_RULES_H
 #define TRIMTAB_AZURE_NSG_OPEN_RULES_H

@@ -270,8 +270,8 @@ size_t azure_rules_per_nic(const struct azure_sync *y)
     return counts ? y->p->rules_per_nic : 0;
 }
 
-/* A write that Azure has refused has changed nothing; after another failure it may have.  Pools have
- * the members that machines name, and only the balancer shows them. */
+/* A write that Azure has refused has changed nothing; after another failure it may have.  Pools
+ * have the members that machines name, and only the balancer shows them. */
 static void note_unsure(struct azure_sync *y, const struct azure_write *w, unsigned outcome,
                         const struct err *err)
 {

@@ -79,8 +79,9 @@ static void listeners__made_anew__asked_for_without_a_change(void **state)
     assert_int_equal(strlen(w->params[0].value.text), strlen(balancer(s)->name));
     const struct lb_op create = {.arg = gone->proof->then->arg};
     assert_int_equal(gone->proof->then->verb, LB_CREATE);
-    assert_string_equal(kit_params(s->k, &create, "LoadBalancerName"),
-                        kit_params(s->k, kit_op(s->k, "CreateLoadBalancerListeners", 1), "LoadBalancerName"));
+    assert_string_equal(
+        kit_params(s->k, &create, "LoadBalancerName"),
+        kit_params(s->k, kit_op(s->k, "CreateLoadBalancerListeners", 1), "LoadBalancerName"));
     assert_null(gone->proof->then->then);
     service_kit_free(s);
 }
