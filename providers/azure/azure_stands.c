@@ -8,6 +8,7 @@
  * and where the security group lets some client in.  What the sync has not seen, or has written
  * without hearing how that ended, is not known, and then nothing is said.  Whether a member is
  * healthy Azure's probes know. */
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_told.h"
@@ -21,12 +22,19 @@
 /* A part that the Service lacks; the later, the further packets come. */
 enum lack { NO_FRONTEND = 0, NO_RULE, NO_MEMBER, NOT_LET_IN, NOTHING };
 
+/* A frontend with a private address. */
+struct inner {
+    size_t lb;
+    struct json_object *frontend;
+    struct inner *next;
+};
 /* The documents; the same for all Services of the sync. */
 struct azure_stood {
     struct json_object *const *lbs;
     struct azure_lb_index **indexes;
     size_t n_lbs;
     bool has_lbs;
+    struct map *inner; /* canonical address → struct inner */
     struct azure_pips pips;
     struct azure_nsg group; /* incoming traffic */
     const char *group_name; /* NULL: the group is not known */
@@ -60,6 +68,25 @@ static void read_group(struct azure_sync *y, struct azure_stood *stood)
     }
 }
 
+static void put_map(void *arg)
+{
+    map_free(arg);
+}
+
+static void read_inner(struct arena *a, struct azure_stood *stood, size_t lb)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(stood->lbs[lb], "frontendIPConfigurations")) {
+        const char *ip =
+            azure_addr_canonical(a, str_nonnull(azure_prop_str(o, "privateIPAddress")));
+        if (ip != NULL && azure_ref(o, "publicIPAddress") == NULL) {
+            struct inner *one = ARENA_NEW(a, struct inner);
+            *one = (struct inner){.lb = lb, .frontend = o, .next = map_get(stood->inner, ip)};
+            map_set(stood->inner, ip, one);
+        }
+    }
+}
+
 /* Once, at the end of the sync: nothing is read or written any more. */
 static struct azure_stood *stood_of(struct azure_sync *y)
 {
@@ -70,8 +97,11 @@ static struct azure_stood *stood_of(struct azure_sync *y)
     struct azure_stood *stood = ARENA_NEW(a, struct azure_stood);
     stood->has_lbs = azure_last_seen(y, AZURE_LBS, &stood->lbs, &stood->n_lbs);
     stood->indexes = ARENA_ARRAY(a, struct azure_lb_index *, stood->n_lbs + 1);
+    stood->inner = map_new(NULL);
+    arena_defer(a, put_map, stood->inner);
     for (size_t i = 0; i < stood->n_lbs; i++) {
         stood->indexes[i] = azure_lb_index_new(a, stood->lbs[i]);
+        read_inner(a, stood, i);
     }
     (void)azure_last_seen(y, AZURE_PIPS, &stood->pips.items, &stood->pips.n);
     stood->pips.index = azure_pip_index_new(a, stood->pips.items, stood->pips.n);
@@ -206,33 +236,43 @@ static void look_at_frontend(struct look *l, size_t lb, struct json_object *fron
     }
 }
 
-/* Frontends of one balancer that have the address. */
+/* Frontends of one balancer that have the public address. */
 static void look_at_balancer(struct look *l, size_t lb, const char *ip)
 {
+    struct arena *a = l->y->s->a;
     struct azure_pip_slots slots = azure_pip_index_by_ip(l->stood->pips.index, ip);
     struct json_object *doc = l->stood->lbs[lb];
-    struct json_object *o;
     for (size_t i = 0; i < slots.n; i++) {
         struct json_object *pip = slots.items[i]->doc;
         if (pip == NULL || !azure_address_eq(azure_pip_address(pip), ip)) {
             continue;
         }
         struct azure_elements at =
-            azure_lb_with_pip(l->y->s->a, l->stood->indexes[lb], doc, azure_doc_id(pip));
+            azure_lb_with_pip(a, l->stood->indexes[lb], doc, azure_doc_id(pip));
         for (size_t k = 0; k < at.n; k++) {
             look_at_frontend(l, lb, at.items[k], ip, true);
         }
     }
-    AZURE_EACH (o, azure_array(doc, "frontendIPConfigurations")) {
-        const char *private = azure_prop_str(o, "privateIPAddress");
-        const char *pip = azure_ref(o, "publicIPAddress");
-        if (pip == NULL && private != NULL && azure_address_eq(private, ip)) {
-            look_at_frontend(l, lb, o, ip, false);
-        }
-        l->unknown =
-            l->unknown || (pip != NULL && azure_has_prefix(azure_doc_name(o), l->service->base) &&
-                           azure_pip_by_id(&l->stood->pips, pip) == NULL);
+    struct azure_elements own =
+        azure_lb_named(a, l->stood->indexes[lb], doc, AZURE_LB_FRONTENDS, l->service);
+    for (size_t i = 0; i < own.n; i++) {
+        const char *pip = azure_ref(own.items[i], "publicIPAddress");
+        l->unknown = l->unknown || (pip != NULL && azure_pip_by_id(&l->stood->pips, pip) == NULL);
     }
+}
+
+static void look_at_address(struct look *l, const char *ip)
+{
+    struct arena *a = l->y->s->a;
+    const char *canonical = azure_addr_canonical(a, ip);
+    const struct inner *one = canonical != NULL ? map_get(l->stood->inner, canonical) : NULL;
+    for (; one != NULL; one = one->next) {
+        look_at_frontend(l, one->lb, one->frontend, ip, false);
+    }
+    for (size_t i = 0; i < l->stood->n_lbs; i++) {
+        look_at_balancer(l, i, ip);
+    }
+    lacks(l, NO_FRONTEND, arena_printf(a, "no load balancer has address %s", ip));
 }
 
 const char *azure_stands(const struct lb_sync *s, const struct lb_item *item)
@@ -249,10 +289,7 @@ const char *azure_stands(const struct lb_sync *s, const struct lb_item *item)
     /* The host has written the addresses of this sync, unless it said that it could not. */
     struct azure_texts ips = it->told.n > 0 && !item->unpublished ? it->told : azure_told(s->a, it);
     for (size_t i = 0; i < ips.n; i++) {
-        for (size_t k = 0; k < l.stood->n_lbs; k++) {
-            look_at_balancer(&l, k, ips.items[i]);
-        }
-        lacks(&l, NO_FRONTEND, arena_printf(s->a, "no load balancer has address %s", ips.items[i]));
+        look_at_address(&l, ips.items[i]);
     }
     if (l.lack == NOTHING) {
         return "";

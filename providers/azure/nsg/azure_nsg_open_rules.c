@@ -89,7 +89,12 @@ static bool read_net(const char *prefix, struct ip_net *ret)
 static enum fit fits_destination(const struct azure_nsg_body *b, const struct azure_nsg_packet *p)
 {
     enum fit best = b->destination_groups.n > 0 ? PERHAPS : NO;
+    char self[IP_TEXT_MAX];
     const char *prefix;
+    ip_format(&p->to, self);
+    if (str_set_has(&b->destinations, self)) {
+        return YES; /* a rule may be that of a thousand Services */
+    }
     STR_SET_EACH (prefix, &b->destinations) {
         struct ip_net net;
         bool network = str_eq_nocase(prefix, "VirtualNetwork");
