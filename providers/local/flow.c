@@ -116,13 +116,14 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     }
     int rc = local_wish_read(s->life, p->config, it->service, &it->wish, err);
     it->has_wish = rc == ERR_OK;
-    if (rc == ERR_OK && it->wish.ignore) {
+    bool ignored = rc == ERR_OK && local_ignores(p, it->service, &it->wish);
+    if (ignored) {
         it->leaves = item->in->verb == TT_VERB_ENSURE && has_some(p, item->key, it->service);
     }
     if (it->leaves) {
         return ERR_OK; /* no address is granted: what there is goes */
     }
-    if (rc == ERR_OK && it->wish.ignore) {
+    if (ignored) {
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE, "annotation " LOCAL_PREFIX "ignore says so");
     }
     return rc == ERR_OK ? grant(s, item, it, err) : rc;

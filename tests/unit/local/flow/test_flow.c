@@ -28,6 +28,10 @@ static const struct row {
     {"director: the status goes",
      "config role: director; svc d/a st=10.0.0.3; idle; svc d/a st=; idle; state; plan",
      "plan(0) "},
+    {"director: ignored, and the status names the address until the allocator has emptied it",
+     "config role: director; svc d/a st=10.0.0.3; idle; svc d/a ignore st=10.0.0.3; sync; state; "
+     "svc d/a ignore st=; sync; state",
+     TWO("10.0.0.3")},
     {"director: two have one address",
      "config role: director; svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state",
      "d/b!in-use(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
