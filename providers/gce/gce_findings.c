@@ -185,10 +185,11 @@ static void find_type(struct lb_sync *s, const struct lb_item *item)
 {
     const struct tt_service *svc = item->in->service;
     if (gce_svc_type_slip(s->a, svc) != NULL) {
-        lb_finding(s, item, LB_FINDING_IGNORED, GCE_ANN_TYPE,
-                   "annotation " GCE_ANN_TYPE ": \"%s\" is not understood and counts as External; "
+        const char *key = gce_svc_type_key(svc);
+        lb_finding(s, item, LB_FINDING_IGNORED, key,
+                   "annotation %s: \"%s\" is not understood and counts as External; "
                    "\"Internal\" was probably meant",
-                   lb_finding_value(s->a, gce_svc_type_text(svc)));
+                   key, lb_finding_value(s->a, gce_svc_type_text(svc)));
     }
 }
 

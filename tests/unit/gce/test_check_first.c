@@ -323,6 +323,23 @@ static void type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told(voi
 
 #define KEY(key, value) "\"" key "\":\"" value "\""
 
+static void type__slip_by_the_older_key__is_told_of_that_key(void **state)
+{
+    (void)state;
+    static const char named[] = "annotation cloud.google.com/load-balancer-type: \"Internl\"";
+    const char *slip = KEY("cloud.google.com/load-balancer-type", "Internl");
+    struct rig *r = start(false);
+    make(r, "new", slip, "");
+    assert_non_null(strstr(rig_ensure(r, "new")->message, named));
+    make(r, "web", "", "");
+    ok(r, "web", "stands");
+    rig_remember(r, "web");
+    rig_edit(r, "web", ANNOTATED(KEY("cloud.google.com/load-balancer-type", "Internl")));
+    ok(r, "web", "slip");
+    assert_non_null(strstr(rig_findings(r), named));
+    rig_stop(r);
+}
+
 /* By a slip of the key, too, nothing becomes public that asked to be private. */
 static void type__slip_of_the_key__refused_only_where_nothing_stands(void **state)
 {
@@ -546,6 +563,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
         cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
+        cmocka_unit_test(type__slip_by_the_older_key__is_told_of_that_key),
         cmocka_unit_test(type__slip_of_the_key__refused_only_where_nothing_stands),
         cmocka_unit_test(findings__by_kind_value_flag_and_key),
         cmocka_unit_test(findings__of_each_kind),
