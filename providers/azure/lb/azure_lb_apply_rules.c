@@ -185,7 +185,20 @@ static bool is_of_family(const char *text, enum azure_family f)
     return text != NULL && ip_parse(text, &ip) && (ip.len == 16) == (f == AZURE_IPV6);
 }
 
-/* The address that an internal frontend asks for; NULL: any.  One that the Service had
+/* A Service that shared a frontend by its address has it in the status still. */
+static bool is_at_another_frontend(const struct decision *d, const char *ip)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(d->lb, azure_lb_part_name(AZURE_LB_FRONTENDS))) {
+        bool same = azure_address_eq(str_nonnull(azure_prop_str(o, "privateIPAddress")), ip);
+        if (same && !azure_frontend_owned_by(&d->claim, o).owns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The address that an internal frontend asks for; NULL: any.  One that the Service had alone
  * stays with it. */
 static const char *private_address(struct arena *a, const struct decision *d, enum azure_family f)
 {
@@ -200,7 +213,8 @@ static const char *private_address(struct arena *a, const struct decision *d, en
     }
     for (uint32_t i = 0; i < s->in->n_ingress; i++) {
         const char *ip = s->in->ingress[i].ip;
-        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip)) {
+        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip) &&
+            !is_at_another_frontend(d, ip)) {
             return ip;
         }
     }
