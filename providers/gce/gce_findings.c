@@ -227,7 +227,7 @@ int gce_findings_type_key_check(struct arena *a, const struct tt_service *s, boo
                                 struct err *err)
 {
     bool says =
-        lenient || s->lb_class != NULL || gce_svc_type_text(s) != NULL || gce_svc_has_balancer(s);
+        lenient || s->lb_class != NULL || gce_svc_type_text(s) != NULL || gce_svc_public_by_slip(s);
     const struct tt_kv *slip =
         says ? NULL : lb_private_slip(a, &gce_annotation_keys, s, GCE_ANN_TYPE);
     slip =

@@ -59,9 +59,19 @@ bool gce_svc_has_balancer(const struct tt_service *s)
     return has;
 }
 
+bool gce_svc_public_by_slip(const struct tt_service *s)
+{
+    bool internal =
+        svc_has_finalizer(s, GCE_FINALIZER_ILB_V1) || svc_has_finalizer(s, GCE_FINALIZER_ILB_V2);
+    bool external = svc_has_finalizer(s, GCE_FINALIZER_NETLB_V1) ||
+                    svc_has_finalizer(s, GCE_FINALIZER_NETLB_V2) ||
+                    svc_has_finalizer(s, GCE_FINALIZER_NETLB_V3);
+    return gce_svc_has_balancer(s) && (external || !internal);
+}
+
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient, struct err *err)
 {
-    if (lenient || gce_svc_has_balancer(s) || gce_svc_type_slip(a, s) == NULL) {
+    if (lenient || gce_svc_public_by_slip(s) || gce_svc_type_slip(a, s) == NULL) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,

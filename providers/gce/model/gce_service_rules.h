@@ -60,9 +60,12 @@ const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s);
 /* Something of Google's stands for it: an address in its status, or a finalizer of one
  * of the kinds. */
 bool gce_svc_has_balancer(const struct tt_service *s);
-/* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which
- * its owner did not mean.  A load balancer that stands keeps upstream's meaning.  `lenient`:
- * --lenient-load-balancer-type. */
+/* Returns whether a slip of "Internal" is read as External, as upstream reads it: what stands may
+ * be public.  An internal load balancer stays: an edit does not make it public by a slip. */
+bool gce_svc_public_by_slip(const struct tt_service *s);
+/* ERR_INVALID for such a slip on a Service without a load balancer, or with an internal one: it
+ * would become public, which its owner did not mean.  One that may be public keeps upstream's
+ * meaning.  `lenient`: --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,
                        struct err *err) _warn_unused_;
 /* External class beside an annotation that says Internal: served as external, with a warning
