@@ -416,7 +416,6 @@ void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-
 /* One after the other: all subnets lie in one network, which Azure writes as a whole. */
 static void open_subnet(struct azure_linking *l, const struct azure_item *it,
                         struct json_object *subnet, const char *id)

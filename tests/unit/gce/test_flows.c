@@ -467,8 +467,8 @@ static void explain__target_pool__says_why_and_who(void **state)
     rig_stop(r);
 }
 
-/* Members stay when no node takes part (gce_target_pool_members_plan.c): "0 of 6" alone would not be
- * true. */
+/* Members stay when no node takes part (gce_target_pool_members_plan.c): "0 of 6" alone would not
+ * be true. */
 static void explain__target_pool_without_nodes__says_what_is_left(void **state)
 {
     (void)state;
