@@ -11,8 +11,9 @@
 
 /* The keys of azure_annotation_table, and those of programs for other clouds. */
 const struct lb_annotation_keys *azure_annotation_keys(struct arena *a);
-/* ERR_INVALID for a Service without load balancer that asks to be internal, but not with a text, or
- * not by a key, that counts.  `lenient`: lenientInternal of the cloud-config. */
+/* ERR_INVALID for a Service without load balancer, or with an internal one, that asks to be
+ * internal, but not with a text, or not by a key, that counts.  `lenient`: lenientInternal of the
+ * cloud-config. */
 int azure_internal_check(struct arena *a, const struct tt_service *s, bool lenient,
                          struct err *err) _warn_unused_;
 
