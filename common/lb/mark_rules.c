@@ -28,23 +28,16 @@ char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct t
                   : arena_printf(a, "%s %s%s", uid, addresses(a, ingress, n), word);
 }
 
-bool mark_is_on(const struct tt_service *s)
-{
-    const char *text = svc_annotation(s, LB_MARK_ANNOTATION);
-    if (text == NULL || str_is_empty(s->uid) || !str_has_prefix(text, s->uid)) {
-        return false;
-    }
-    const char *rest = text + strlen(s->uid);
-    return *rest == '\0' || *rest == ' ';
-}
-
 enum mark mark_of(struct arena *a, const struct tt_service *s)
 {
     const char *text = svc_annotation(s, LB_MARK_ANNOTATION);
-    if (!mark_is_on(s)) {
+    if (text == NULL || str_is_empty(s->uid) || !str_has_prefix(text, s->uid)) {
         return MARK_NONE;
     }
     const char *rest = text + strlen(s->uid);
+    if (*rest != '\0' && *rest != ' ') {
+        return MARK_NONE;
+    }
     enum mark mark = str_has_suffix(rest, EDITED) ? MARK_EDITED : MARK_MADE;
     bool same = str_eq(text, mark_text(a, mark, s->uid, s->ingress, s->n_ingress));
     return s->n_ingress == 0 || same ? mark : MARK_NONE;

@@ -29,9 +29,6 @@ char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct t
 /* Returns the Service's mark, if it is its own and speaks of the load balancer that
  * its status names. */
 enum mark mark_of(struct arena *a, const struct tt_service *s);
-/* Is the Service's own mark on it, whatever its status names by now?  Then trimtab has made or
- * edited a load balancer for it, which has not been deleted since. */
-bool mark_is_on(const struct tt_service *s);
 /* Does the Service's own mark name addresses?  Then it has had a load balancer, although its status
  * may be empty by now. */
 bool mark_has_addresses(struct arena *a, const struct tt_service *s);

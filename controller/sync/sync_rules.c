@@ -6,7 +6,6 @@
 
 #include "common/base/hash.h"
 #include "common/base/str.h"
-#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/queue/queue_rules.h"
 
@@ -51,9 +50,7 @@ bool scope_holds(const struct sync_scope *scope, const struct tt_service *s)
 
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s)
 {
-    bool marked = mark_is_on(s);
-    bool goes = s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer");
-    return goes ? marked || scope_holds(scope, s) : marked && scope_is_foreign(scope, s);
+    return scope_holds(scope, s) && (s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer"));
 }
 
 static struct svc_scope ours_of(const struct sync_scope *scope)
@@ -159,7 +156,7 @@ static enum sync_do decide_unwanted(const struct sync_facts *f)
 {
     bool others = f->foreign || f->not_our_finalizer;
 
-    if (!others || f->was_ours || f->marked || f->strict) {
+    if (!others || f->was_ours || f->strict) {
         return SYNC_DELETE;
     }
     return f->holds ? SYNC_DELETE_IF_EXISTS : SYNC_NOTHING;

@@ -71,34 +71,6 @@ static void scope__the_providers_finalizer__counts_for_cleanup(void **state)
     assert_true(scope_needs_cleanup(&scope, &s));
 }
 
-static void scope__our_mark__counts_for_cleanup_as_a_finalizer_does(void **state)
-{
-    static const struct {
-        const char *type, *lb_class, *mark;
-        bool deleting, cleanup;
-    } rows[] = {
-        {"LoadBalancer", NULL, "u 203.0.113.1", false, false},
-        {"LoadBalancer", NULL, "u", true, true},
-        {"LoadBalancer", "x", "u", false, true},
-        {"LoadBalancer", "x", "u 203.0.113.1 edited", false, true},
-        {"LoadBalancer", "x", "u2 203.0.113.1", false, false}, /* a copy */
-        {"LoadBalancer", "x", "", true, false},
-        {"LoadBalancer", "example.com/own", "u", false, false},
-        {"ClusterIP", NULL, "u", false, true},
-        {"ClusterIP", NULL, "other", false, false},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct tt_kv mark = {.key = "trimtab.io/carried-out", .value = rows[i].mark};
-        struct tt_service s = svc(rows[i].type, rows[i].lb_class, false, rows[i].deleting);
-        s.annotations = &mark;
-        s.n_annotations = 1;
-        if (scope_needs_cleanup(&scope, &s) != rows[i].cleanup) {
-            fail_msg("row %zu", i);
-        }
-    }
-}
-
 static void scope_reasons__what_is_queued(void **state)
 {
     (void)state;
@@ -263,10 +235,6 @@ static const struct {
     {"another's class, was ours",
      {.found = true, .foreign = true, .cached = true, .was_ours = true},
      SYNC_DELETE},
-    {"another's class, made here", {.found = true, .foreign = true, .marked = true}, SYNC_DELETE},
-    {"another's class, made here and goes",
-     {.found = true, .foreign = true, .marked = true, .deleting = true, .cleanup = true},
-     SYNC_DELETE},
     {"another's class, strict",
      {.found = true, .foreign = true, .holds = true, .cleanup = true, .strict = true},
      SYNC_DELETE},
@@ -352,7 +320,6 @@ UNIT_MAIN(sync_rules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scope__predicates__vectors_31_to_34_and_classes),
         cmocka_unit_test(scope__the_providers_finalizer__counts_for_cleanup),
-        cmocka_unit_test(scope__our_mark__counts_for_cleanup_as_a_finalizer_does),
         cmocka_unit_test(scope_reasons__what_is_queued),
         cmocka_unit_test(scope_is_edit__annotations_that_ask_for_something),
         cmocka_unit_test(scope_lost_finalizers__ours_while_it_is_wanted),
