@@ -369,18 +369,6 @@ const char *judge_without_policies(struct arena *a, const char *text)
                        arena_printf(a, member, "Enabled"));
 }
 
-static bool says_nobody(struct json_object *service)
-{
-    struct json_object *list = json_path(service, "status.conditions");
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *c = json_object_array_get_idx(list, i);
-        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
-            return str_eq(json_str(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 /* Reach knows no service tags, and trimtab knows nothing of rules that the owner writes himself. */
 static const char *const unjudged[] = {
     "service.beta.kubernetes.io/azure-allowed-service-tags",
@@ -407,7 +395,7 @@ void judge_nobody(const struct judge *j, struct json_object *after, struct json_
         const char *one = str_or(json_str(at, "ip"), json_str(at, "hostname"));
         some = some || !reach_ranges_empty(served_clients(j->a, reach_after, one, &ports[i % n]));
     }
-    if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != says_nobody(after)) {
+    if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != served_says_nobody(after)) {
         return;
     }
     j->report(j->arg, arena_printf(j->a, "E6: %s is served to %s, and the Service says %s", host,

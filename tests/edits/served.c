@@ -122,6 +122,18 @@ struct reach_ranges served_allowed(struct arena *a, struct json_object *service,
     return reach_ranges_empty(allowed) ? all : reach_ranges_and(a, allowed, all);
 }
 
+bool served_says_nobody(struct json_object *service)
+{
+    struct json_object *list = json_path(service, "status.conditions");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *c = json_object_array_get_idx(list, i);
+        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
+            return str_eq(json_str(c, "status"), "True");
+        }
+    }
+    return false;
+}
+
 const char *served_port_text(struct arena *a, const struct served_port *p)
 {
     return arena_printf(a, "%s/%d", p->protocol, p->port);

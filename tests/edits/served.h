@@ -22,6 +22,8 @@ size_t served_ports_join(struct served_port out[SERVED_PORTS_MAX], size_t n,
 /* The address as reach writes it, whatever form the status has: "2001:db8:0:0:0:0:0:1"; a name as
  * it is. */
 const char *served_host(struct arena *a, const char *text);
+/* The Service's condition says that no client is served. */
+bool served_says_nobody(struct json_object *service);
 /* Returns the clients that reach that port of `host` (NULL: none). */
 struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
                                    const struct served_port *p);

@@ -254,7 +254,7 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
     struct reach_ranges want = served_allowed(a, s->object, all);
     struct reach_ranges may = reach_ranges_or(a, want, reach_ranges_of(a, "10.0.0.0/8"));
     bool named = !reach_ranges_equal(want, all);
-    if (reached_says_nobody(s->object) && reach_ranges_empty(are)) {
+    if (served_says_nobody(s->object) && reach_ranges_empty(are)) {
         return; /* as reported */
     }
     if (!reach_ranges_within(a, are, may) ||

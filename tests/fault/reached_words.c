@@ -40,18 +40,6 @@ const char *reached_hosts_of(struct arena *a, struct json_object *service)
     return all;
 }
 
-bool reached_says_nobody(struct json_object *service)
-{
-    struct json_object *list = json_path(service, "status.conditions");
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *c = json_object_array_get_idx(list, i);
-        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
-            return str_eq(json_str(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 bool reached_asks_family_of(struct json_object *service, const char *host)
 {
     const char *family = strchr(host, ':') != NULL ? "IPv6" : "IPv4";

@@ -13,8 +13,6 @@
 const char *reached_lets_of(struct arena *a, struct json_object *notes);
 /* All that the status publishes, in small letters; NULL: nothing. */
 const char *reached_hosts_of(struct arena *a, struct json_object *service);
-/* Its condition says that no client is served. */
-bool reached_says_nobody(struct json_object *service);
 /* Does the Service ask for the family of this address? */
 bool reached_asks_family_of(struct json_object *service, const char *host);
 /* Some client reaches some port of the address. */
