@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conntrack.c: ends connections of VIPs with targets that have left, over ctnetlink.
+/* conntrack.c: ends connections of VIPs with targets that have left, and all of a port that goes,
+ * over ctnetlink.
  *
  * One walk of the kernel through its table serves all that are asked for.  For one frontend and
  * target the kernel lists the entries that fit (a filter, from 5.8 on); what comes is checked again
