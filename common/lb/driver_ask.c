@@ -12,7 +12,8 @@
  * A replacement that was refused for a missing right is not tried again for a while, as each try
  * takes down what works (docs/adr/0050).  But the right may come back any time.  So the cloud gets
  * the very requests that matter, while all stands: to delete what is not there, and to make the
- * replacement, whose name is still taken (docs/adr/0094).  Part of driver.h; one thread. */
+ * replacement, whose name is still taken, or to write over a state that it does not have
+ * (docs/adr/0094, 0098).  Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/mark_rules.h"
@@ -70,9 +71,10 @@ static void answered(void *arg, const struct lb_op *op, int index, unsigned outc
 
 static void add_question(struct lb_plan *p, const struct lb_op *op, const struct lb_undo *u)
 {
-    struct lb_op question = LB_OP(.verb = u->verb, .kind = u->kind, .name = u->name, .why = op->why,
-                                  .owners = op->owners, .type = u->type, .arg = u->arg,
-                                  .calls = u->calls, .parallel = p->n_ops > 0);
+    struct lb_op question =
+        LB_OP(.verb = u->verb, .kind = u->kind, .name = u->name, .why = op->why,
+              .owners = op->owners, .type = u->type, .arg = u->arg, .calls = u->calls,
+              .parallel = p->n_ops > 0, .tolerate = u->verb == LB_DELETE ? LB_TOLERATE_ABSENT : 0);
     (void)lb_plan_add(p, NULL, &question);
 }
 
@@ -123,7 +125,8 @@ static void proof_answered(void *arg, const struct lb_op *op, int index, unsigne
         return; /* it was not there: the next look finds what was made */
     }
     bool taken = err->code == ERR_EXISTS || err->code == ERR_CONFLICT;
-    k->n_fine += op->verb == LB_DELETE ? err->code == ERR_NOT_FOUND : taken;
+    bool absent = err->code == ERR_NOT_FOUND;
+    k->n_fine += op->verb == LB_DELETE ? absent : op->verb == LB_CHANGE ? absent || taken : taken;
 }
 
 /* How what replaces it is asked for while it stands; NULL: that cannot be asked. */
@@ -139,18 +142,23 @@ static const struct lb_undo *replacing(const struct lb_plan *p, const struct lb_
     return NULL;
 }
 
-/* False: what goes cannot be asked for.  A change in place takes nothing down by itself. */
+/* False: what goes cannot be asked for.  A change in place without a proof takes nothing down by
+ * itself. */
 static bool add_proofs(struct lb_plan *p, const struct lb_plan *plan, const struct lb_op *op)
 {
-    const struct lb_undo *new = op->verb == LB_DELETE ? replacing(plan, op) : NULL;
-    if (op->verb != LB_DELETE) {
+    const struct lb_undo *new = op->proves_all ? NULL : replacing(plan, op);
+    if (op->proof == NULL && op->verb != LB_DELETE) {
         return true;
     }
-    if (op->proof == NULL || new == NULL) {
+    if (op->proof == NULL || (new == NULL && !op->proves_all)) {
         return false;
     }
-    add_question(p, op, op->proof);
-    add_question(p, op, new);
+    for (const struct lb_undo *one = op->proof; one != NULL; one = one->then) {
+        add_question(p, op, one);
+    }
+    if (new != NULL) {
+        add_question(p, op, new);
+    }
     return true;
 }
 

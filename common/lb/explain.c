@@ -64,6 +64,22 @@ void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char 
     lb_explain_add(x, &row);
 }
 
+void lb_explain_take_part(struct lb_explain *x, size_t count, size_t of, size_t left)
+{
+    const char *phrase = arena_printf(x->a, "%zu of %zu take part", count, of);
+    if (count == 0 && left > 0) {
+        phrase = left == 1 ? arena_printf(x->a,
+                                          "%s; 1 is a member still, and serves: the last members "
+                                          "stay",
+                                          phrase)
+                           : arena_printf(x->a,
+                                          "%s; %zu are members still, and serve: the last members "
+                                          "stay",
+                                          phrase, left);
+    }
+    lb_explain_nodes(x, count, of, phrase);
+}
+
 void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason)
 {
     const struct tt_explain_row row =

@@ -47,6 +47,9 @@ void lb_explain_answer(struct lb_explain *x, const char *verdict, const char *ki
 void lb_explain_decision(struct lb_explain *x, const char *subject, const char *value,
                          const char *outcome);
 void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char *phrase);
+/* The same where `left` members stay that take no part any more: the last ones are not taken
+ * out. */
+void lb_explain_take_part(struct lb_explain *x, size_t count, size_t of, size_t left);
 void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason);
 /* A step of a packet (TT_EXPLAIN_HOP).  `port` -1: none; `name` and `source` may be NULL. */
 void lb_explain_hop(struct lb_explain *x, const char *subject, const char *name, int64_t port,

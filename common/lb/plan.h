@@ -185,9 +185,13 @@ struct lb_op {
      * an answer that forbids it, or none, keeps the plan from being carried out
      * (driver_ask.c). */
     const struct lb_undo *ask;
-    /* of a LB_DELETE; or NULL.  Deletes what is not there: "not found" shows the right to delete
-     * one, and nothing has changed.  Sent only for lb_asks_again(). */
+    /* Of one that takes something down; or NULL.  Requests that change nothing, and of which the
+     * answers show the rights for it; until_… is not read.  A LB_DELETE deletes what is not there:
+     * "not found".  A LB_CREATE makes what is there: "exists".  A LB_CHANGE writes over a state
+     * that the resource does not have: "conflict", or "not found".  Sent only for
+     * lb_asks_again(). */
     const struct lb_undo *proof;
+    bool proves_all; /* `proof` asks for the replacement, too; else that has `asked` */
     /* of a LB_CREATE; or NULL: it needs what the plan finds out before.  Its request, under the
      * name of what goes for it: "exists" shows the right to make it, and nothing has changed. */
     const struct lb_undo *asked;

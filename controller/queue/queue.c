@@ -106,6 +106,14 @@ void queue_forget(struct queue *q, const char *key)
     mutex_unlock(&q->lock);
 }
 
+void queue_freed(struct queue *q, const char *key)
+{
+    mutex_lock(&q->lock);
+    int64_t now_ms = clock_now_ms(q->clock);
+    queue_core_freed(q->core, key, now_ms);
+    unlock_and_wake(q, now_ms);
+}
+
 bool queue_undelay(struct queue *q, const char *key, uint32_t reasons)
 {
     mutex_lock(&q->lock);

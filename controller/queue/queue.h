@@ -25,6 +25,7 @@ void queue_add_after(struct queue *q, const char *key, const char *batch_key, ui
                      int64_t delay_ms);
 int64_t queue_fail(struct queue *q, const char *key, int64_t cap_ms);
 void queue_forget(struct queue *q, const char *key);
+void queue_freed(struct queue *q, const char *key);
 bool queue_undelay(struct queue *q, const char *key, uint32_t reasons);
 int queue_failures(struct queue *q, const char *key);
 

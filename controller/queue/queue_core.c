@@ -279,6 +279,40 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
     }
 }
 
+/* Brings the try of a key that awaits forward; the re-sync that is due with it, too. */
+static void come_soon(struct queue_core *q, struct entry *e, int64_t now_ms)
+{
+    int64_t wait = e->failures > 1 ? (e->failures - 1) * QUEUE_AWAITS_STEP_MS : 0;
+    int64_t soon = now_ms + (wait < QUEUE_AWAITS_MAX_MS ? wait : QUEUE_AWAITS_MAX_MS);
+    int64_t was = e->delays[DELAY_OTHER].at_ms;
+
+    for (size_t i = 0; i <= DELAY_OTHER; i++) {
+        if (e->delays[i].reasons != 0 && e->delays[i].at_ms > soon && e->delays[i].at_ms <= was) {
+            e->delays[i].at_ms = soon;
+        }
+    }
+    queue_heap_settle(q, e);
+}
+
+void queue_core_freed(struct queue_core *q, const char *key, int64_t now_ms)
+{
+    q->freed++;
+    size_t n = 0;
+    struct entry **found = q->n_awaits == 0 ? NULL : xcalloc(q->n_awaits, sizeof(struct entry *));
+
+    for (size_t i = 0; i < q->heap_n && n < q->n_awaits; i++) {
+        if (q->heap[i]->awaits) {
+            found[n++] = q->heap[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(found[i]->key, key) != 0) {
+            come_soon(q, found[i], now_ms);
+        }
+    }
+    free(found);
+}
+
 void queue_core_add_after(struct queue_core *q, const char *key, const char *batch_key,
                           uint32_t reasons, int64_t delay_ms, int64_t now_ms)
 {
@@ -301,6 +335,9 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
                       at);
     queue_delay_until(&e->delays[DELAY_LOOK], reasons & QUEUE_REASON_LOOK, at);
     queue_heap_settle(q, e);
+    if (e->processing && e->awaits && e->freed_seen != q->freed) {
+        come_soon(q, e, now_ms);
+    }
 }
 
 int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms)
@@ -409,6 +446,7 @@ static void take(struct queue_core *q, struct queue_batch *ret, struct entry *e)
     queue_line_remove(e);
     e->dirty = false;
     e->processing = true;
+    e->freed_seen = q->freed;
     q->waiting--;
     q->n_looks -= is_look(e->reasons);
     q->processing++;

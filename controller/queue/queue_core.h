@@ -37,8 +37,13 @@
 #define QUEUE_REASON_LOOK 0x80000000u
 /* Of a delay alone: what the key waits for may be held by another one of its group, and an edit of
  * that one lets it go.  So it comes along, before its moment, with the next batch of the group in
- * which something was edited or is going. */
+ * which something was edited or is going.  Without a group it comes soon after
+ * queue_core_freed(). */
 #define QUEUE_REASON_AWAITS 0x40000000u
+/* That is at once after its first failure, a second later after each further one, at most this:
+ * thousands of changes in a row seldom bring a key that waits for long. */
+#define QUEUE_AWAITS_STEP_MS 1000
+#define QUEUE_AWAITS_MAX_MS  30000
 
 /* Keys of one batch of the group of nodes.  The slowest one holds the others of its batch. */
 #define QUEUE_NODES_MAX 128
@@ -96,6 +101,10 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
 int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms);
 void queue_core_forget(struct queue_core *q, const char *key);
 int queue_core_failures(const struct queue_core *q, const char *key);
+/* The run of `key` has changed something, perhaps what keys with QUEUE_REASON_AWAITS wait for:
+ * those without a group, `key` apart, come soon.  So do those that are being processed now and are
+ * delayed with that reason when they are done: they may have seen what was before. */
+void queue_core_freed(struct queue_core *q, const char *key, int64_t now_ms);
 /* Takes these reasons off a delay; one without reasons left is gone.  True when it is. */
 bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons);
 

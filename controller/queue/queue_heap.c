@@ -127,8 +127,24 @@ static int64_t first_delay_ms(const struct entry *e)
     return first;
 }
 
+bool queue_entry_awaits(const struct entry *e)
+{
+    return (e->delays[DELAY_OTHER].reasons & QUEUE_REASON_AWAITS) != 0 && e->batch_key == NULL;
+}
+
+static void count_awaiting(struct queue_core *q, struct entry *e)
+{
+    bool awaits = queue_entry_awaits(e);
+
+    if (awaits != e->awaits) {
+        e->awaits = awaits;
+        q->n_awaits += awaits ? (size_t)1 : (size_t)-1;
+    }
+}
+
 void queue_heap_settle(struct queue_core *q, struct entry *e)
 {
+    count_awaiting(q, e);
     bool was_in = e->delayed_ms != NEVER;
 
     e->delayed_ms = first_delay_ms(e);

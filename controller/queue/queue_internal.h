@@ -51,6 +51,8 @@ struct entry {
     int64_t failures;
     int64_t changed_ms;      /* as in queue_item; NEVER: none */
     int64_t changed_next_ms; /* the same of what came while it is being processed */
+    uint64_t freed_seen;     /* queue_core.freed when it was taken */
+    bool awaits;             /* one of queue_core.n_awaits */
     bool dirty;
     bool processing;
     struct line *line;   /* where it stands; NULL: nowhere */
@@ -72,6 +74,8 @@ struct queue_core {
     size_t waiting;
     size_t n_looks; /* of those */
     size_t processing;
+    size_t n_awaits; /* entries without a group that are delayed with QUEUE_REASON_AWAITS */
+    uint64_t freed;  /* calls of queue_core_freed() */
     uint64_t adds;
     uint64_t retries;
     bool shut_down;
@@ -83,6 +87,8 @@ void queue_line_push(struct line *l, struct entry *e);
 void queue_line_remove(struct entry *e); /* wherever it stands */
 /* Of two moments the earlier one counts; the reasons add up. */
 void queue_delay_until(struct delay *d, uint32_t reasons, int64_t at_ms);
+/* It waits for what another key may let go of, and has no group whose batches tell it so. */
+bool queue_entry_awaits(const struct entry *e);
 /* After a change of its delays: puts an entry where it belongs in the heap, or out of it. */
 void queue_heap_settle(struct queue_core *q, struct entry *e);
 

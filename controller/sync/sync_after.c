@@ -531,6 +531,16 @@ static struct sync_outcome outcome_of(const struct sync_item *item)
     return o;
 }
 
+/* Another Service may wait for what this one has changed: an address, a port, a name. */
+static void note_freed(const struct sync_item *item)
+{
+    bool wrote = item->result != NULL && item->result->operations_done > 0;
+
+    if (wrote && item->todo != SYNC_UPDATE) { /* that is of nodes alone */
+        queue_freed(item->s->queue, item->key);
+    }
+}
+
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -571,6 +581,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
             sync_drift_schedule(item, false);
         }
         settle_fine(item);
+        note_freed(item);
         sync_board_end(b, item, &o, -1);
         if (item->todo != SYNC_NOTHING) {
             log_synced(b, item);
@@ -582,6 +593,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
                            item->err.message);
     }
     int64_t delay_ms = item->todo == SYNC_UPDATE ? requeue_update(item, &o) : requeue(item, &o);
+    note_freed(item);
     sync_board_end(b, item, &o, delay_ms);
     report_failure(item, delay_ms);
     if (item->err.code != ERR_CANCELLED) {

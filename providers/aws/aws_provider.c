@@ -152,7 +152,8 @@ const struct tt_provider tt_aws_provider = {
     .size = sizeof(struct tt_provider),
     .name = "aws",
     .version = TRIMTAB_VERSION,
-    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF,
+    .capabilities =
+        TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF | TT_CAP_ASKS_AGAIN,
     .finalizers = finalizers,
     .n_finalizers = ARRAY_LEN(finalizers),
     .event_reasons = event_reasons,

@@ -20,6 +20,10 @@ void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const stru
 /* In plan and sync: its private frontend goes before its balancer gets the new one. */
 void azure_effects_hands_over(struct azure_sync *y, struct lb_plan *plan,
                               const struct azure_item *it);
+/* Its address is exchanged, and the former one does not serve beside the new one
+ * (azure_lb_former_rules.h). */
+void azure_effects_exchanges(struct azure_sync *y, struct lb_plan *plan,
+                             const struct azure_item *it);
 /* In the last stage: a sentence or two per Service.  `left`: the public IPs that
  * the plan leaves. */
 void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left);

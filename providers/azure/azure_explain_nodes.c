@@ -149,6 +149,21 @@ static const char *left_out(struct azure_sync *y, const struct azure_members *m,
     return why;
 }
 
+/* Members of the Service's pools now; of two families the one with more. */
+static size_t count_members(struct azure_sync *y, const struct azure_members *m,
+                            const struct azure_item *it)
+{
+    size_t most = 0;
+    for (size_t i = 0; m != NULL && i < m->in.n_pools; i++) {
+        const struct azure_pool *p = &m->in.pools[i];
+        size_t n = p->doc != NULL && is_own(y, it, p)
+                       ? azure_pool_count_nics(p->doc) + azure_pool_count_addresses(p->doc)
+                       : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 void azure_explain_nodes(struct lb_explain *b, struct azure_sync *y, const struct azure_members *m,
                          const struct azure_item *it)
 {
@@ -159,8 +174,7 @@ void azure_explain_nodes(struct lb_explain *b, struct azure_sync *y, const struc
         why[i] = left_out(y, m, it, i);
         n += why[i] == NULL;
     }
-    lb_explain_nodes(b, n, batch->n_nodes,
-                     arena_printf(y->s->a, "%u of %u take part", n, batch->n_nodes));
+    lb_explain_take_part(b, n, batch->n_nodes, n == 0 ? count_members(y, m, it) : 0);
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         if (why[i] != NULL) {
             lb_explain_left_out(b, batch->nodes[i]->name, why[i]);

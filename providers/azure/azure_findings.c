@@ -2,6 +2,7 @@
 /* azure_findings.c: see azure_findings.h. */
 #include "providers/azure/azure_findings.h"
 
+#include "common/base/ip.h"
 #include "common/base/str.h"
 #include "providers/azure/model/azure_text.h"
 
@@ -48,10 +49,37 @@ const struct lb_annotation_keys *azure_annotation_keys(struct arena *a)
     return keys;
 }
 
+/* Blocks of which Azure gives no public address: RFC 1918, 6598, 4193.  A private address of
+ * another block is not known for one. */
+static bool is_private(const char *text)
+{
+    static const char *const blocks[] = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
+                                         "100.64.0.0/10", "fc00::/7"};
+    struct ip_addr addr;
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_LEN(blocks) && text != NULL && ip_parse(text, &addr); i++) {
+        struct ip_net net;
+        found = found || (ip_net_parse(blocks[i], &net) && ip_net_contains(&net, &addr));
+    }
+    return found;
+}
+
+/* A load balancer that stands keeps upstream's reading, which makes a slip external.  An internal
+ * one is none that upstream left with such a text: an edit would give its address up and make it
+ * public. */
+static bool is_public_by_slip(const struct tt_service *s)
+{
+    bool internal = s->n_ingress > 0;
+    for (uint32_t i = 0; i < s->n_ingress; i++) {
+        internal = internal && is_private(s->ingress[i].ip);
+    }
+    return lb_service_stands(s) && !internal;
+}
+
 int azure_internal_check(struct arena *a, const struct tt_service *s, bool lenient, struct err *err)
 {
     const char *text = azure_annotation(s, "azure-load-balancer-internal");
-    if (lenient || lb_service_stands(s) || azure_text_true(text)) {
+    if (lenient || is_public_by_slip(s) || azure_text_true(text)) {
         return ERR_OK;
     }
     if (text != NULL && lb_text_means_private(a, text)) {

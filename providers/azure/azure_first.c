@@ -246,7 +246,8 @@ void azure_first_say(struct azure_sync *y, const struct azure_item *it, struct e
 {
     const struct azure_first *f = it->service != NULL ? first_of(y, it) : NULL;
     bool waits = err->code == ERR_FORBIDDEN || err->code == ERR_QUOTA || err->code == ERR_IN_USE ||
-                 err->code == ERR_NOT_FOUND;
+                 err->code == ERR_NOT_FOUND ||
+                 str_eq(err->reason, "InvalidResourceReference"); /* what it names is not there */
     if (f == NULL || !waits || *f->pips == '\0') {
         return;
     }

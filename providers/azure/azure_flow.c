@@ -137,6 +137,16 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+static void note_told(struct azure_sync *y, const struct azure_item *it,
+                      const struct tt_ingress *ingress, size_t n)
+{
+    const char **ips = ARENA_ARRAY(y->s->life, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        ips[i] = arena_strdup(y->s->life, ingress[i].ip);
+    }
+    y->items[it - y->items].told = (struct azure_texts){.items = ips, .n = n};
+}
+
 void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
                           const struct azure_texts *ips)
 {
@@ -151,6 +161,7 @@ void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
     for (size_t i = 0; i < access->additional.n; i++) {
         ingress[n++].ip = access->additional.items[i];
     }
+    note_told(y, it, ingress, n);
     y->s->host->result_ingress(it->item->in->result, ingress, (uint32_t)n);
 }
 
@@ -175,6 +186,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     (void)map_remove(y->p->redirected, item->key);
     (void)map_remove(y->p->retreated, item->key);
+    if (y->p->forbidden != NULL) {
+        (void)map_remove(y->p->forbidden, item->key);
+    }
     azure_first_served(y, it);
     if (y->p->unlooked != NULL && (!it->want || it->saw_links)) {
         (void)map_remove(y->p->unlooked, item->key);
@@ -272,7 +286,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 {
     azure_wrote(s, op, outcome, err);
     azure_first_wrote(azure_sync_of(s), op, outcome, err);
-    azure_lb_moves_wrote(azure_sync_of(s), op, outcome);
+    azure_lb_moves_wrote(azure_sync_of(s), op, outcome, err);
 }
 
 static const struct lb_retreat retreats[] = {
@@ -294,6 +308,7 @@ const struct lb_flow azure_flow = {
     .serves = serves,
     .status = status,
     .failed = failed,
+    .stands = azure_stands,
     .culprits = azure_culprits,
     .wrote = wrote,
 };

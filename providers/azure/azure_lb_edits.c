@@ -7,7 +7,6 @@
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_lb_diff.h"
 #include "providers/azure/lb/azure_lb_handover_rules.h"
-#include "providers/azure/lb/azure_lb_interim_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
@@ -25,7 +24,7 @@ void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct
     b->items = ARENA_ARRAY(y->s->a, struct azure_lb_edit, y->lbs.n + y->s->n_items + 1);
 }
 
-static size_t edit_of(struct azure_lb_edits *b, const char *name)
+size_t azure_lb_edits_of(struct azure_lb_edits *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (azure_eq(b->items[i].name, name)) {
@@ -36,7 +35,7 @@ static size_t edit_of(struct azure_lb_edits *b, const char *name)
     return b->n++;
 }
 
-static struct json_object *doc_of(struct azure_lb_edits *b, struct azure_lb_edit *e)
+struct json_object *azure_lb_edits_doc(struct azure_lb_edits *b, struct azure_lb_edit *e)
 {
     if (e->doc == NULL) {
         struct arena *a = b->y->s->a;
@@ -63,11 +62,58 @@ static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
     }
 }
 
+/* Does a frontend of the Service get another public IP, or one of another name beside it? */
+static bool exchanges(struct azure_sync *y, const struct azure_item *it, struct json_object *lb)
+{
+    const struct azure_service *s = it->service;
+    struct azure_elements mine = azure_sync_frontends(y, s, lb);
+    bool some = false;
+    for (size_t i = 0; i < mine.n && !some; i++) {
+        struct azure_ownership o = azure_sync_owner(y, s, mine.items[i]);
+        const char *has = azure_ref(mine.items[i], "publicIPAddress");
+        const char *pip = it->pips[azure_frontend_family(s, mine.items[i], &o)].id;
+        some =
+            o.primary && (s->internal ? azure_frontend_is_former(s, azure_doc_name(mine.items[i]))
+                                      : pip != NULL && has != NULL && !azure_id_eq(has, pip));
+    }
+    return some;
+}
+
+/* Former addresses serve on; once Azure has refused that for want of room, it is not asked
+ * again. */
+static bool keeps_former(const struct azure_lb_edits *b, const struct azure_item *it,
+                         struct json_object *lb)
+{
+    return lb != NULL && it->service->in->n_ingress > 0 && exchanges(b->y, it, lb) &&
+           !lb_plan_makes_room(b->plan, it->item->key, azure_arm_word(AZURE_LBS));
+}
+
+/* Public IPs and private addresses that Services of the batch ask for: no former address of another
+ * one may be in their way. */
+static void gather_asked(struct azure_lb_edits *b)
+{
+    struct azure_sync *y = b->y;
+    const char **items = ARENA_ARRAY(y->s->a, const char *, y->s->n_items *AZURE_FAMILIES + 1);
+    b->asked = (struct azure_texts){.items = items};
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        for (int f = 0; azure_item_takes_part(it) && it->want && f < AZURE_FAMILIES; f++) {
+            const char *asks = it->service->internal ? it->service->lb_ip[f] : it->pips[f].id;
+            if (asks != NULL) {
+                items[b->asked.n++] = asks;
+            }
+        }
+    }
+}
+
 static struct azure_lb_ask ask_of(struct azure_lb_edits *b, const struct azure_item *it,
                                   const struct azure_service *s, const struct azure_lb_edit *e,
                                   bool want)
 {
     struct azure_sync *y = b->y;
+    if (b->asked.items == NULL) {
+        gather_asked(b);
+    }
     return (struct azure_lb_ask){
         .naming = &y->p->naming,
         .service = s,
@@ -79,6 +125,8 @@ static struct azure_lb_ask ask_of(struct azure_lb_edits *b, const struct azure_i
         .zones = y->zones,
         .n_zones = y->n_zones,
         .rules_per_nic = azure_rules_per_nic(y),
+        .keeps_former = want && keeps_former(b, it, e->was),
+        .asked = b->asked,
     };
 }
 
@@ -86,7 +134,7 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
                   struct azure_lb_edit *e, bool want)
 {
     struct azure_sync *y = b->y;
-    struct json_object *doc = doc_of(b, e);
+    struct json_object *doc = azure_lb_edits_doc(b, e);
     const struct azure_lb_ask ask = ask_of(b, it, s, e, want);
     /* The Service's desired state is merged into the document; the rest of it is no longer
      * needed. */
@@ -98,6 +146,9 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
         return false;
     }
     tell_kept(b, it, &r);
+    if (r.leaves_told) {
+        azure_effects_exchanges(y, b->plan, it);
+    }
     if (r.changed) {
         azure_owners_add(y->s->a, &e->owners, it->item->key);
     }
@@ -110,8 +161,8 @@ void azure_lb_edits_give_up(struct azure_lb_edits *b, struct azure_item *it, boo
 {
     struct azure_sync *y = b->y;
     _cleanup_(arena_freep) struct arena *passing = arena_new();
-    struct azure_lb_edit *e = &b->items[edit_of(b, it->target)];
-    struct json_object *doc = doc_of(b, e);
+    struct azure_lb_edit *e = &b->items[azure_lb_edits_of(b, it->target)];
+    struct json_object *doc = azure_lb_edits_doc(b, e);
     const struct azure_lb_ask ask = ask_of(b, it, it->service, e, true);
     bool some = frontends ? azure_lb_give_up_frontends(passing, &ask, doc)
                           : azure_lb_give_up_ports(passing, &ask, doc);
@@ -174,7 +225,7 @@ void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
 {
     struct json_object *lb;
     for (size_t at = 0; (lb = next_left(b->y, s, target, &at)) != NULL;) {
-        (void)apply(b, it, s, &b->items[edit_of(b, azure_doc_name(lb))], false);
+        (void)apply(b, it, s, &b->items[azure_lb_edits_of(b, azure_doc_name(lb))], false);
     }
 }
 
@@ -189,119 +240,12 @@ void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool i
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
         if (azure_lb_is_failed(lb) && azure_lb_is_internal(azure_doc_name(lb)) == internal) {
-            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
-            (void)doc_of(b, e);
+            struct azure_lb_edit *e = &b->items[azure_lb_edits_of(b, azure_doc_name(lb))];
+            (void)azure_lb_edits_doc(b, e);
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = true;
         }
     }
-}
-
-/* ---- a public IP that has to go -------------------------------------------------------------- */
-
-static void drop_frontend(struct json_object *lb, const char *frontend)
-{
-    static const char *const arrays[] = {"loadBalancingRules", "frontendIPConfigurations"};
-    for (size_t k = 0; k < ARRAY_LEN(arrays); k++) {
-        struct json_object *array = azure_array(lb, arrays[k]);
-        for (size_t i = json_len(array); i > 0; i--) {
-            struct json_object *o = json_object_array_get_idx(array, i - 1);
-            if (azure_id_eq(azure_ref(o, "frontendIPConfiguration"), frontend) ||
-                azure_id_eq(azure_doc_id(o), frontend)) {
-                azure_array_drop(array, i - 1);
-            }
-        }
-    }
-}
-
-struct visit {
-    struct azure_lb_edits *b;
-    struct azure_item *it;
-    const char *pip;
-    const char *by;
-    bool all; /* detaching: no frontend has stayed */
-    void (*each)(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend);
-};
-
-/* Every frontend with the public IP. */
-static void visit_with(struct visit *v)
-{
-    struct azure_sync *y = v->b->y;
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        struct json_object *lb = y->lbs.items[i];
-        struct azure_elements with =
-            azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, v->pip);
-        for (size_t k = 0; k < with.n; k++) {
-            if (azure_id_eq(azure_ref(with.items[k], "publicIPAddress"), v->pip)) {
-                v->each(v, &v->b->items[edit_of(v->b, azure_doc_name(lb))], with.items[k]);
-            }
-        }
-    }
-}
-
-static void note_edit(struct visit *v, struct azure_lb_edit *e)
-{
-    struct arena *a = v->b->y->s->a;
-    e->index = azure_lb_index_new(a, e->doc);
-    azure_owners_add(a, &e->owners, v->it->item->key);
-    e->changed = e->frontends_changed = true;
-}
-
-static void detach(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
-{
-    const char *id = azure_doc_id(frontend);
-    if (azure_frontend_in_use(v->b->y->s->a, v->it->service, id, e->was) != NULL) {
-        v->all = false;
-        return;
-    }
-    drop_frontend(doc_of(v->b, e), id);
-    note_edit(v, e);
-}
-
-bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
-{
-    struct visit v = {.b = b, .it = it, .pip = pip, .all = true, .each = detach};
-    visit_with(&v);
-    return v.all;
-}
-
-static void add_interim(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
-{
-    struct json_object *doc = doc_of(v->b, e);
-    if (azure_lb_interim_add(v->b->y->s->a, e->index, doc, frontend, azure_id_last(v->by), v->by)) {
-        note_edit(v, e);
-    }
-}
-
-void azure_lb_edits_add_interim(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
-                                const char *by)
-{
-    struct visit v = {.b = b, .it = it, .pip = pip, .by = by, .each = add_interim};
-    visit_with(&v);
-}
-
-/* The frontend gets another public IP; NULL: it goes, with its rules. */
-static void put_on(struct visit *v, struct azure_lb_edit *e, struct json_object *frontend)
-{
-    struct json_object *doc = doc_of(v->b, e);
-    if (v->by == NULL) {
-        drop_frontend(doc, azure_doc_id(frontend));
-    } else {
-        struct json_object *frontends = azure_array(doc, "frontendIPConfigurations");
-        struct json_object *props =
-            azure_props_make(azure_find(frontends, azure_doc_name(frontend)));
-        json_object_object_del(props, "publicIPAddress");
-        json_add(props, "publicIPAddress", azure_ref_new(v->by));
-    }
-    note_edit(v, e);
-    e->until_pip = v->it->interim_serves ? NULL : v->pip;
-}
-
-void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
-                             const char *by)
-{
-    struct visit v = {.b = b, .it = it, .pip = pip, .by = by, .each = put_on};
-    visit_with(&v);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
@@ -396,13 +340,13 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it)
 {
     struct json_object *lb;
     size_t before = b->n_moves;
-    size_t to = edit_of(b, it->target);
+    size_t to = azure_lb_edits_of(b, it->target);
     for (size_t at = 0; (lb = next_left(b->y, it->service, it->target, &at)) != NULL;) {
         if (!may_leave(b, it, doc_now(b, lb, NULL))) {
             b->n_moves = before;
             return false;
         }
-        note_move(b, it, edit_of(b, azure_doc_name(lb)), to);
+        note_move(b, it, azure_lb_edits_of(b, azure_doc_name(lb)), to);
     }
     if (!addresses_are_free(b, it) || !apply(b, it, it->service, &b->items[to], true)) {
         b->n_moves = before;
@@ -633,6 +577,7 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
         .touches_pips = e->frontends_changed,
         .undo = e->until_pip != NULL ? undo_of(b->y, e)
                                      : azure_lb_moves_undo(b, (size_t)(e - b->items)),
+        .proof = azure_lb_moves_proof(b, (size_t)(e - b->items)),
     };
     (void)azure_emit(b->y, b->plan, &op);
 }

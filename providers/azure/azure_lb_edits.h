@@ -38,9 +38,14 @@ struct azure_lb_edits {
     struct azure_lb_move *moves;
     size_t n_moves;
     size_t cap_moves;
-    bool tries; /* nothing is written, so nothing is reported */
+    struct azure_texts asked; /* azure_lb_ask.asked; items NULL: not gathered yet */
+    bool tries;               /* nothing is written, so nothing is reported */
 };
 void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct lb_plan *plan);
+/* The index of the edit of that balancer, and its copy under edit: both made on first use.
+ * Private to azure_lb_edits.c and azure_lb_fronts.c. */
+size_t azure_lb_edits_of(struct azure_lb_edits *b, const char *name);
+struct json_object *azure_lb_edits_doc(struct azure_lb_edits *b, struct azure_lb_edit *e);
 /* Does anything on the balancer belong to the Service? */
 bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
                          struct json_object *lb);
@@ -73,6 +78,8 @@ void azure_lb_edits_add_interim(struct azure_lb_edits *b, struct azure_item *it,
  * interim frontend serves. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
+/* Takes off the Service's former frontends, beside which its own serve: the status tells those. */
+void azure_lb_edits_drop_former(struct azure_lb_edits *b, struct azure_item *it);
 /* Empty leftovers are deleted; operations are appended level by level. */
 int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
 /* Deletes a balancer as it is, members first. */

@@ -5,10 +5,14 @@
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/sync/azure_emit.h"
 
+#include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOOK_AGAIN_MS 300000 /* each further try interrupts, as after what the driver puts back */
@@ -103,8 +107,62 @@ const struct lb_undo *azure_lb_moves_undo(const struct azure_lb_edits *b, size_t
 void azure_lb_moves_put_back(const struct azure_lb_edits *b, size_t from, size_t n_ops_before)
 {
     if (b->plan->n_ops > n_ops_before) {
-        b->plan->ops[b->plan->n_ops - 1].undo = azure_lb_moves_undo(b, from);
+        struct lb_op *op = &b->plan->ops[b->plan->n_ops - 1];
+        op->undo = azure_lb_moves_undo(b, from);
+        op->proof = azure_lb_moves_proof(b, from);
+        op->proves_all = op->proof != NULL;
     }
+}
+
+/* ---- a right that was missing ---------------------------------------------------------------- */
+
+/* A write that was refused for it; heap. */
+struct azure_forbidden {
+    enum azure_kind kind;
+    char *id;
+    char *body;
+};
+
+static void forbidden_free(void *arg)
+{
+    struct azure_forbidden *f = arg;
+    free(f->id);
+    free(f->body);
+    free(f);
+}
+
+/* Of a Service that has left its balancer. */
+static void note_forbidden(struct azure_sync *y, const struct azure_item *it,
+                           const struct azure_write *w, const struct err *err)
+{
+    if (err->code != ERR_FORBIDDEN || w->spec.verb != AZURE_PUT || w->sent == NULL ||
+        !it->has_left) {
+        return;
+    }
+    struct azure_forbidden *f = xcalloc(1, sizeof(*f));
+    *f = (struct azure_forbidden){
+        .kind = w->spec.kind, .id = xstrdup(w->spec.id), .body = xstrdup(w->sent)};
+    y->p->forbidden = y->p->forbidden != NULL ? y->p->forbidden : map_new(forbidden_free);
+    map_set(y->p->forbidden, it->item->key, f);
+}
+
+const struct lb_undo *azure_lb_moves_proof(const struct azure_lb_edits *b, size_t from)
+{
+    struct azure_sync *y = b->y;
+    struct lb_undo *first = NULL;
+    for (size_t i = 0; y->p->forbidden != NULL && i < b->n_moves; i++) {
+        const struct azure_item *it = b->moves[i].item;
+        const struct azure_forbidden *f = map_get(y->p->forbidden, it->item->key);
+        struct json_object *body = NULL;
+        if (b->moves[i].from != from || f == NULL || !lb_asks_again(it->item->in) ||
+            json_parse_arena(y->s->a, f->body, strlen(f->body), NULL, &body, NULL) != ERR_OK) {
+            continue;
+        }
+        struct lb_undo *one = azure_proof(y, f->kind, f->id, body);
+        one->then = first;
+        first = one;
+    }
+    return first;
 }
 
 /* ---- moving back ----------------------------------------------------------------------------- */
@@ -127,16 +185,20 @@ static bool is_arrival(struct azure_sync *y, const struct azure_item *it,
            spec->kind == AZURE_NICS || azure_arm_is_compute(spec->kind);
 }
 
-void azure_lb_moves_wrote(struct azure_sync *y, const struct lb_op *op, unsigned outcome)
+void azure_lb_moves_wrote(struct azure_sync *y, const struct lb_op *op, unsigned outcome,
+                          const struct err *err)
 {
-    const struct azure_call_spec *spec = &((const struct azure_write *)op->arg)->spec;
-    for (size_t i = 0; outcome == LB_DONE && i < y->s->n_items; i++) {
+    const struct azure_write *w = op->arg;
+    const struct azure_call_spec *spec = &w->spec;
+    for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (it->service == NULL || it->moves_from == NULL || it->back_to != NULL ||
             !str_set_has(&op->owners, it->item->key)) {
             continue;
         }
-        if (spec->kind == AZURE_LBS && azure_eq(azure_id_last(spec->id), it->moves_from)) {
+        if (outcome != LB_DONE) {
+            note_forbidden(y, it, w, err);
+        } else if (spec->kind == AZURE_LBS && azure_eq(azure_id_last(spec->id), it->moves_from)) {
             it->has_left = true;
         } else if (it->has_left && spec->verb == AZURE_PUT && is_arrival(y, it, spec)) {
             it->moves_from = NULL;

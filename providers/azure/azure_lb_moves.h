@@ -16,10 +16,15 @@
 const struct lb_undo *azure_lb_moves_undo(const struct azure_lb_edits *b, size_t from);
 /* The same for the deletion of that balancer, the last operation of the plan if that has grown. */
 void azure_lb_moves_put_back(const struct azure_lb_edits *b, size_t from, size_t n_ops_before);
+/* The writes that Azure refused to its Services for a missing right when they were to move from
+ * there, sent once more without effect (lb_op.proof); NULL: this process has seen no such
+ * refusal. */
+const struct lb_undo *azure_lb_moves_proof(const struct azure_lb_edits *b, size_t from);
 /* Notes where the Service has been: it has left that, or is about to. */
 void azure_lb_moves_note(const struct azure_lb_edits *b, const struct azure_lb_move *m);
 /* As lb_flow.wrote: a Service arrives with its balancer, or with the first nodes of that. */
-void azure_lb_moves_wrote(struct azure_sync *y, const struct lb_op *op, unsigned outcome);
+void azure_lb_moves_wrote(struct azure_sync *y, const struct lb_op *op, unsigned outcome,
+                          const struct err *err);
 /* Those that take part have arrived: all nodes are in the pools of their balancers. */
 void azure_lb_moves_arrived(struct azure_sync *y);
 

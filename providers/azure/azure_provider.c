@@ -36,6 +36,7 @@ static void close_provider(void *provider)
     map_free(p->retreated);
     map_free(p->firsts);
     map_free(p->unlooked);
+    map_free(p->forbidden);
     map_free(p->refused_tags);
     map_free(p->machines);
     map_free(p->unplaced);
@@ -254,7 +255,7 @@ const struct tt_provider tt_azure_provider = {
     .name = "azure",
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
-                    TT_CAP_BULK | TT_CAP_READS_SECRET | TT_CAP_CHECKS_ITSELF,
+                    TT_CAP_BULK | TT_CAP_READS_SECRET | TT_CAP_CHECKS_ITSELF | TT_CAP_ASKS_AGAIN,
     .max_parallel = 1,
     .debounce_idle_ms = 300, /* kubectl deletes five Services a second: they are to be one batch */
     .debounce_max_ms = 4000, /* about what one write of a balancer takes */

@@ -6,7 +6,6 @@
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_names.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* Why the public IP stays as it is, as the end of "public IP x …"; NULL: the Service may have
@@ -59,8 +58,7 @@ const char *azure_renew_interim_name(struct arena *a, const struct azure_service
 {
     const char *tags = json_text(a, azure_ip_tags_parse(a, s->ip_tags), JSON_COMPACT);
     uint64_t digest = hash_bytes(0, tags, strlen(tags));
-    return arena_printf(a, "%s-interim-%08" PRIx32 "%s", s->base, (uint32_t)digest,
-                        f == AZURE_IPV6 ? "-IPv6" : "");
+    return azure_interim_name(a, s->base, digest, f);
 }
 
 struct json_object *azure_renew_interim(struct arena *a, const struct azure_pip_ask *ask)

@@ -161,6 +161,8 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_sync *y = azure_sync_of(s);
     struct azure_pip_edits e;
     (void)err;
+    azure_links_refuse(y);
+    azure_links_check_first(y, plan);
     refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {
@@ -260,6 +262,9 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct azure_item **items =
         azure_items_in_order(y, &n); /* who goes first makes others the last */
     for (size_t i = 0; i < n; i++) {
+        if (azure_item_is_carried_out(items[i]) && items[i]->want) {
+            azure_lb_edits_drop_former(&lbs, items[i]);
+        }
         for (int f = 0; f < AZURE_FAMILIES && !azure_item_is_unproven(items[i]); f++) {
             item_unbind(&e, items[i], (enum azure_family)f);
             item_release(&e, &lbs, items[i], (enum azure_family)f);

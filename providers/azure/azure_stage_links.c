@@ -8,6 +8,7 @@
  * person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
 #include "providers/azure/azure_join.h"
+#include "providers/azure/azure_links.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/model/azure_doc.h"
@@ -160,11 +161,61 @@ int azure_observe_unlink(struct lb_sync *s, struct err *err)
     return azure_see(y, err);
 }
 
-static bool has_link(const struct azure_sync *y, const struct azure_item *it)
+bool azure_links_has(const struct azure_sync *y, const struct azure_item *it)
 {
     return azure_item_is_carried_out(it) && it->want && it->target != NULL &&
            (it->service->pls_create || asked_before(y, it));
 }
+
+/* ---- before the first write ------------------------------------------------------------------ */
+
+static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
+                                     const char **ret_id)
+{
+    *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
+    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
+static bool asks_for_link(const struct azure_item *it)
+{
+    return azure_item_is_carried_out(it) && it->want && it->service->pls_create;
+}
+
+void azure_links_need_subnets(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_service *s = y->items[i].service;
+        if (asks_for_link(&y->items[i])) {
+            azure_need(y, AZURE_SUBNETS,
+                       azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, s)));
+        }
+    }
+}
+
+static int check_subnet(struct azure_sync *y, const struct azure_item *it,
+                        struct json_object **ret_subnet, const char **ret_id, struct err *err)
+{
+    *ret_subnet = subnet_of(y, it, ret_id);
+    return *ret_subnet != NULL
+               ? ERR_OK
+               : err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
+                         azure_id_last(*ret_id));
+}
+
+void azure_links_refuse(struct azure_sync *y)
+{
+    struct json_object *subnet;
+    const char *id;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (asks_for_link(it)) {
+            (void)check_subnet(y, it, &subnet, &id, &it->item->err);
+        }
+    }
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* Services of which this process does not know yet whether another one has left a link: while the
  * list of all groups is refused, they look again, some times. */
@@ -180,6 +231,15 @@ static void note_unlooked(struct azure_sync *y, struct azure_item *it)
     }
 }
 
+void azure_links_need(struct azure_sync *y, const struct azure_item *it)
+{
+    need_links(y, it, false);
+    if (it->service->pls_create) {
+        const char *subnet = azure_pls_subnet(&y->p->config, it->service);
+        azure_need(y, AZURE_SUBNETS, azure_subnet_id(y->s->a, &y->p->naming, subnet));
+    }
+}
+
 int azure_observe_links(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -187,23 +247,19 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
     azure_need_nothing(y);
     for (size_t i = 0; i < s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        if (!has_link(y, it)) {
+        if (!azure_links_has(y, it)) {
             continue;
         }
         some = true;
         azure_need_balancers(y);
-        need_links(y, it, false);
-        if (it->service->pls_create) {
-            const char *subnet = azure_pls_subnet(&y->p->config, it->service);
-            azure_need(y, AZURE_SUBNETS, azure_subnet_id(s->a, &y->p->naming, subnet));
-        }
+        azure_links_need(y, it);
     }
     int rc = azure_see(y, err);
     if (rc != ERR_OK || !some) {
         return rc;
     }
     for (size_t i = 0; i < s->n_items; i++) {
-        if (has_link(y, &y->items[i])) {
+        if (azure_links_has(y, &y->items[i])) {
             note_unlooked(y, &y->items[i]);
             need_links(y, &y->items[i], false);
         }
@@ -213,27 +269,15 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
 
 /* ---- taking away ----------------------------------------------------------------------------- */
 
-struct doomed {
-    struct json_object *pls;
-    struct azure_owners owners;
-    const char *why;
-};
-struct doomed_list {
-    struct lb_plan *plan;
-    struct doomed *items;
-    size_t n;
-};
-
-static void doom(struct azure_sync *y, struct doomed_list *list, struct json_object *pls,
+static void doom(struct azure_sync *y, struct azure_doomed_list *list, struct json_object *pls,
                  const struct azure_item *it, const char *why)
 {
-    struct doomed *d = &list->items[list->n++];
-    *d = (struct doomed){.pls = pls, .why = why};
+    struct azure_doomed *d = &list->items[list->n++];
+    *d = (struct azure_doomed){.pls = pls, .why = why};
     azure_owners_add(y->s->a, &d->owners, it->item->key);
 }
 
-/* A frontend has one link, in whatever group. */
-static struct json_object *link_on(struct azure_sync *y, struct json_object *frontend)
+struct json_object *azure_links_on(struct azure_sync *y, struct json_object *frontend)
 {
     struct json_object *pls = NULL;
     for (size_t i = 0; i < y->n_seen && pls == NULL; i++) {
@@ -266,7 +310,7 @@ static void doom_leaving(struct visit *v, struct json_object *lb, struct json_ob
 {
     struct azure_sync *y = v->y;
     const struct azure_service *s = v->item->service;
-    struct json_object *pls = link_on(y, frontend);
+    struct json_object *pls = azure_links_on(y, frontend);
     if (pls == NULL || !azure_pls_is_ours(pls, y->p->naming.cluster, s->key)) {
         return;
     }
@@ -276,7 +320,7 @@ static void doom_leaving(struct visit *v, struct json_object *lb, struct json_ob
     }
 }
 
-static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct doomed *d,
+static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct azure_doomed *d,
                         enum azure_kind kind, struct json_object *doc, bool beside)
 {
     const struct azure_emit e = {
@@ -292,7 +336,7 @@ static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct
 }
 
 /* Connections first: a private link service with connections cannot go. */
-static void emit_doomed(struct azure_sync *y, const struct doomed_list *list)
+static void emit_doomed(struct azure_sync *y, const struct azure_doomed_list *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
@@ -306,18 +350,19 @@ static void emit_doomed(struct azure_sync *y, const struct doomed_list *list)
     }
 }
 
-static struct doomed_list list_new(struct azure_sync *y, struct lb_plan *plan)
+static struct azure_doomed_list list_new(struct azure_sync *y, struct lb_plan *plan)
 {
     size_t most = 1;
     for (size_t i = 0; i < y->n_seen; i++) {
         most += y->seen[i].kind == AZURE_PLSS ? json_len(y->seen[i].array) : 0;
     }
-    return (struct doomed_list){.plan = plan, .items = ARENA_ARRAY(y->s->a, struct doomed, most)};
+    return (struct azure_doomed_list){.plan = plan,
+                                      .items = ARENA_ARRAY(y->s->a, struct azure_doomed, most)};
 }
 
-static struct doomed_list leaving_links(struct azure_sync *y, struct lb_plan *plan)
+static struct azure_doomed_list leaving_links(struct azure_sync *y, struct lb_plan *plan)
 {
-    struct doomed_list list = list_new(y, plan);
+    struct azure_doomed_list list = list_new(y, plan);
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct visit v = {.y = y, .item = &y->items[i], .each = doom_leaving, .arg = &list};
         if (azure_item_is_carried_out(v.item)) {
@@ -332,7 +377,7 @@ static struct doomed_list leaving_links(struct azure_sync *y, struct lb_plan *pl
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
-    struct doomed_list list = leaving_links(y, plan);
+    struct azure_doomed_list list = leaving_links(y, plan);
     (void)err;
     if (list.n > 0) {
         azure_join_try(y, plan, false);
@@ -357,7 +402,7 @@ static const struct azure_item *owner_of(struct azure_sync *y, struct json_objec
 
 void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
 {
-    struct doomed_list list = list_new(y, plan);
+    struct azure_doomed_list list = list_new(y, plan);
     for (const struct azure_clinging *c = y->clinging_links; c != NULL; c = c->next) {
         struct json_object *seen = azure_seen_list(y, AZURE_PLSS, c->id);
         struct json_object *pls = json_len(seen) > 0 ? json_object_array_get_idx(seen, 0) : NULL;
@@ -371,32 +416,9 @@ void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-struct linking {
-    struct azure_sync *y;
-    struct lb_plan *plan;
-    struct map *subnets; /* lower-case ID → an operation of this plan switches its policies off */
-    struct map *made; /* lower-case ID of a frontend → struct json_object: planned in this batch */
-    struct doomed_list doomed;
-    struct planned_link {
-        const struct azure_item *item;
-        const char *id;
-        struct json_object *was;
-        struct json_object *doc;
-    } *links;
-    size_t n;
-};
-
-static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
-                                     const char **ret_id)
-{
-    *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
-    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
-    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
-}
-
 /* One after the other: all subnets lie in one network, which Azure writes as a whole. */
-static void open_subnet(struct linking *l, const struct azure_item *it, struct json_object *subnet,
-                        const char *id)
+static void open_subnet(struct azure_linking *l, const struct azure_item *it,
+                        struct json_object *subnet, const char *id)
 {
     struct arena *a = l->y->s->a;
     struct json_object *doc = azure_pls_subnet_edit(a, subnet);
@@ -422,7 +444,7 @@ static void open_subnet(struct linking *l, const struct azure_item *it, struct j
 
 /* A link is written by PUT, which would point one of that name here, whatever made it.  One of this
  * Service's own that stands elsewhere may come. */
-static int check_name_is_free(const struct linking *l, const struct azure_item *it,
+static int check_name_is_free(const struct azure_linking *l, const struct azure_item *it,
                               struct json_object *doc, const char *id, struct err *err)
 {
     struct azure_sync *y = l->y;
@@ -460,25 +482,22 @@ static void tell_group(struct azure_sync *y, const struct azure_item *it, struct
     }
 }
 
-static int link_frontend(struct linking *l, struct azure_item *it, struct json_object *frontend,
-                         struct err *err)
+int azure_linking_decide(struct azure_linking *l, const struct azure_item *it,
+                         const char *frontend_id, struct json_object *was, struct err *err)
 {
     struct azure_sync *y = l->y;
     struct arena *a = y->s->a;
-    const char *id = azure_doc_id(frontend);
-    struct json_object *planned = map_get(l->made, str_lower(a, id));
-    struct json_object *was = link_on(y, frontend);
+    struct json_object *planned = map_get(l->made, str_lower(a, frontend_id));
     struct json_object *doc = NULL;
     const char *subnet_id;
     const struct azure_pls_ask ask = {
         .naming = &y->p->naming,
         .service = it->service,
-        .frontend_id = id,
-        .frontend_name = azure_doc_name(frontend),
+        .frontend_id = frontend_id,
+        .frontend_name = azure_id_last(frontend_id),
         .existing = planned != NULL ? planned : was,
     };
     int rc = azure_pls_plan(a, &ask, &doc, err);
-    tell_group(y, it, was);
     if (rc != ERR_OK || doc == NULL) {
         return rc;
     }
@@ -491,14 +510,13 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
             return rc;
         }
     }
-    struct json_object *subnet = subnet_of(y, it, &subnet_id);
-    if (subnet == NULL) {
-        return err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
-                       azure_id_last(subnet_id));
+    struct json_object *subnet;
+    rc = check_subnet(y, it, &subnet, &subnet_id, err);
+    if (rc != ERR_OK) {
+        return rc;
     }
-    open_subnet(l, it, subnet, subnet_id);
-    map_set(l->made, str_lower(a, id), doc);
-    l->links[l->n++] = (struct planned_link){
+    map_set(l->made, str_lower(a, frontend_id), doc);
+    l->links[l->n++] = (struct azure_planned_link){
         .item = it,
         .id = link_id,
         .was = was,
@@ -507,7 +525,22 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
     return ERR_OK;
 }
 
-static void plan_item(struct linking *l, struct azure_item *it)
+static int link_frontend(struct azure_linking *l, struct azure_item *it,
+                         struct json_object *frontend, struct err *err)
+{
+    struct json_object *was = azure_links_on(l->y, frontend);
+    size_t before = l->n;
+    int rc = azure_linking_decide(l, it, azure_doc_id(frontend), was, err);
+    tell_group(l->y, it, was);
+    if (rc == ERR_OK && l->n > before) {
+        const char *subnet_id;
+        struct json_object *subnet = subnet_of(l->y, it, &subnet_id);
+        open_subnet(l, it, subnet, subnet_id);
+    }
+    return rc;
+}
+
+static void plan_item(struct azure_linking *l, struct azure_item *it)
 {
     struct azure_sync *y = l->y;
     struct json_object *lb = azure_sync_lb(y, it->target);
@@ -524,7 +557,7 @@ static void plan_item(struct linking *l, struct azure_item *it)
         if (rc == ERR_OK && wanted) {
             rc = link_frontend(l, it, o, &it->item->err);
         } else if (rc == ERR_OK && !it->service->pls_create) {
-            struct json_object *pls = link_on(y, o);
+            struct json_object *pls = azure_links_on(y, o);
             if (pls != NULL && azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
                 doom(y, &l->doomed, pls, it, "its annotation was taken away");
             }
@@ -532,11 +565,11 @@ static void plan_item(struct linking *l, struct azure_item *it)
     }
 }
 
-static void emit_links(struct linking *l)
+static void emit_links(struct azure_linking *l)
 {
     struct arena *a = l->y->s->a;
     for (size_t i = 0; i < l->n; i++) {
-        const struct planned_link *x = &l->links[i];
+        const struct azure_planned_link *x = &l->links[i];
         struct azure_owners owners = {0};
         azure_owners_add(a, &owners, x->item->item->key);
         const struct azure_emit e = {
@@ -558,29 +591,44 @@ static void emit_links(struct linking *l)
     }
 }
 
-int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+struct azure_linking azure_linking_new(struct azure_sync *y, struct lb_plan *plan)
 {
-    struct azure_sync *y = azure_sync_of(s);
-    struct linking l = {.y = y, .plan = plan, .subnets = map_new(NULL), .made = map_new(NULL)};
     size_t most = 1;
-    (void)err;
-    size_t n_items = 0;
     for (size_t i = 0; i < y->lbs.n; i++) {
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
-    for (size_t i = 0; i < s->n_items; i++) {
-        n_items += has_link(y, &y->items[i]);
+    size_t n_items = 1;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        n_items += azure_links_has(y, &y->items[i]);
     }
-    l.links = ARENA_ARRAY(s->a, struct planned_link, most * n_items + 1);
+    return (struct azure_linking){
+        .y = y,
+        .plan = plan,
+        .subnets = map_new(NULL),
+        .made = map_new(NULL),
+        .links = ARENA_ARRAY(y->s->a, struct azure_planned_link, (most + AZURE_FAMILIES) * n_items),
+    };
+}
+
+void azure_linking_done(struct azure_linking *l)
+{
+    map_free(l->subnets);
+    map_free(l->made);
+}
+
+int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct azure_linking l = azure_linking_new(y, plan);
+    (void)err;
     l.doomed = list_new(y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
-        if (has_link(y, &y->items[i])) {
+        if (azure_links_has(y, &y->items[i])) {
             plan_item(&l, &y->items[i]);
         }
     }
     emit_links(&l);
     emit_doomed(y, &l.doomed);
-    map_free(l.subnets);
-    map_free(l.made);
+    azure_linking_done(&l);
     return ERR_OK;
 }

@@ -145,12 +145,13 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
         azure_need_zones(y);
         azure_need_vm_sets(y);
     }
+    azure_links_need_subnets(y);
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         azure_targets_select(y); /* who has no place gets no address */
         azure_first_note(y);
     }
-    return rc;
+    return rc == ERR_OK ? azure_links_observe_first(y, err) : rc;
 }
 
 int azure_observe_security(struct lb_sync *s, struct err *err)

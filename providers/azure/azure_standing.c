@@ -74,7 +74,7 @@ static bool asks_for(const struct azure_access *x, struct json_object *rule)
 }
 
 /* Of one of the batch's changes, or of a Service that still asks for what the rule does?  The
- * address of an interim frontend is none that a Service has. */
+ * address of a former frontend is none that a Service has. */
 static bool is_cared_for(struct azure_sync *y, const struct azure_nsg_input *in,
                          struct json_object *rule)
 {
@@ -83,14 +83,14 @@ static bool is_cared_for(struct azure_sync *y, const struct azure_nsg_input *in,
     for (size_t i = 0; i < in->n_changes; i++) {
         const struct azure_nsg_change *c = &in->changes[i];
         if (azure_has_prefix(name, c->access->service->base)) {
-            return !c->adds_only || !azure_is_interim(c->access->service->base, frontend);
+            return !c->adds_only || !azure_frontend_is_former(c->access->service, frontend);
         }
     }
     for (size_t i = 0; i < y->n_services; i++) {
         const struct azure_service *s = y->services[i];
         if (!svc_is_unreadable(s->in) && azure_has_prefix(name, s->base)) {
-            return in->members[i].cleaned ||
-                   (!azure_is_interim(s->base, frontend) && asks_for(in->members[i].access, rule));
+            return in->members[i].cleaned || (!azure_frontend_is_former(s, frontend) &&
+                                              asks_for(in->members[i].access, rule));
         }
     }
     for (size_t i = 0; i < y->s->n_items; i++) {

@@ -250,6 +250,11 @@ static void nodes(struct explain *x)
     if (gce_kind_has_negs(e.kind)) {
         read_members(x, &e);
     }
+    if (e.kind == GCE_KIND_TARGET_POOL) {
+        struct gce_members m;
+        gce_members_of(a, e.nodes, e.n_nodes, e.project, e.region, &m);
+        e.n_pool = m.n_ids == 0 ? gce_session_pool_size(x->session, x->svc) : 0;
+    }
     gce_explain_nodes(&x->rows, a, &e);
 }
 

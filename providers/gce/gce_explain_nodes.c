@@ -15,8 +15,7 @@ static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce
 {
     struct gce_members m;
     gce_members_of(a, e->nodes, e->n_nodes, e->project, e->region, &m);
-    lb_explain_nodes(x, m.n_ids, e->n_nodes,
-                     arena_printf(a, "%zu of %zu take part", m.n_ids, e->n_nodes));
+    lb_explain_take_part(x, m.n_ids, e->n_nodes, e->n_pool);
     for (size_t i = 0; i < e->n_nodes; i++) {
         const char *why = node_left_out_because(a, e->nodes[i]);
         if (why != NULL) {

@@ -30,6 +30,7 @@ struct gce_explained {
     struct gce_l4_flags flags;
     bool legacy_groups; /* instance groups are filled as cloud-provider-gcp does */
     int32_t max_group;
+    size_t n_pool; /* members of its target pool now; 0: none, or not known */
     const struct gce_neg_places *current; /* members now; NULL: none, or not known */
     bool current_unknown;                 /* they could not be read: who stays is a guess */
 };

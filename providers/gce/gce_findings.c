@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_network_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
 
 #define BIT(kind) (1u << (kind))
@@ -184,10 +185,30 @@ static void find_type(struct lb_sync *s, const struct lb_item *item)
 {
     const struct tt_service *svc = item->in->service;
     if (gce_svc_type_slip(s->a, svc) != NULL) {
-        lb_finding(s, item, LB_FINDING_IGNORED, GCE_ANN_TYPE,
-                   "annotation " GCE_ANN_TYPE ": \"%s\" is not understood and counts as External; "
+        const char *key = gce_svc_type_key(svc);
+        lb_finding(s, item, LB_FINDING_IGNORED, key,
+                   "annotation %s: \"%s\" is not understood and counts as External; "
                    "\"Internal\" was probably meant",
-                   lb_finding_value(s->a, gce_svc_type_text(svc)));
+                   key, lb_finding_value(s->a, gce_svc_type_text(svc)));
+    }
+}
+
+/* Without the flag the selector chooses pods, as any other label, and the load balancer stays in
+ * the cluster's own network. */
+static void find_network(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
+                         const struct gce_options *o)
+{
+    static const char field[] = "spec.selector[\"" GCE_NETWORK_SELECTOR "\"]";
+    if (gce_network_of_service(item->in->service) == NULL) {
+        return;
+    }
+    if (((L4 | NEGS_ONLY) & BIT(kind)) == 0) {
+        lb_finding(s, item, LB_FINDING_IGNORED, "spec.selector",
+                   "%s has no effect on this kind of load balancer (%s)", field,
+                   gce_kind_text(kind));
+    } else if (!o->l4.multi_network) {
+        lb_finding(s, item, LB_FINDING_IGNORED, "spec.selector",
+                   "%s has no effect without --enable-multi-networking", field);
     }
 }
 
@@ -195,6 +216,7 @@ void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind k
                   const struct gce_options *o)
 {
     find_type(s, item);
+    find_network(s, item, kind, o);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         find(s, item, &rows[i], kind, o);
     }
@@ -205,7 +227,7 @@ int gce_findings_type_key_check(struct arena *a, const struct tt_service *s, boo
                                 struct err *err)
 {
     bool says =
-        lenient || s->lb_class != NULL || gce_svc_type_text(s) != NULL || gce_svc_has_balancer(s);
+        lenient || s->lb_class != NULL || gce_svc_type_text(s) != NULL || gce_svc_public_by_slip(s);
     const struct tt_kv *slip =
         says ? NULL : lb_private_slip(a, &gce_annotation_keys, s, GCE_ANN_TYPE);
     slip =

@@ -129,6 +129,8 @@ int gce_flow_former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
 bool gce_flow_outlived_needed(const struct lb_sync *s);
 int gce_flow_outlived_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_outlived_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* The heading of a plan that changes the kind: the one that is wanted, and the one before. */
+void gce_flow_name_flip(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item);
 /* gce_flow_way.c.  Does what it has as another kind share names with the kind that it gets? */
 bool gce_flow_gives_way(const struct lb_item *item);
 /* In the stage of the new load balancer, before that is looked at.  Way: what of the former one

@@ -201,6 +201,20 @@ static void plan_rest(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
     }
 }
 
+void gce_flow_name_flip(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    enum gce_kind was = GCE_KIND_NONE;
+    for (int k = GCE_KIND_MAX - 1; k > GCE_KIND_NONE; k--) {
+        was = (g->former & BIT(k)) != 0 ? (enum gce_kind)k : was;
+    }
+    if (gce_flow_is_built(item) && was != GCE_KIND_NONE) {
+        lb_plan_service(plan, item->key)->kind =
+            arena_printf(plan->a, "%s, %s (before: %s)", gce_kind_text(g->decision.kind),
+                         gce_provider_of(s)->tp_facts.region, gce_kind_text(was));
+    }
+}
+
 static void plan_all(struct lb_sync *s, struct lb_plan *plan, bool last)
 {
     for (size_t i = 0; i < s->n_items; i++) {
@@ -212,6 +226,7 @@ static void plan_all(struct lb_sync *s, struct lb_plan *plan, bool last)
         plan_rest(s, plan, item);
         if (item->err.code == ERR_OK) {
             tell_flip(s, plan, item, last);
+            gce_flow_name_flip(s, plan, item);
         }
     }
 }

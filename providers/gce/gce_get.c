@@ -119,6 +119,17 @@ int gce_session_pieces(struct gce_session *x, const struct tt_service *svc, bool
     return rc;
 }
 
+size_t gce_session_pool_size(struct gce_session *x, const struct tt_service *svc)
+{
+    struct gce_names names;
+    struct json_object *found[PIECES];
+    gce_names_make(x->s.a, svc, "", &names);
+    const struct gce_call_spec pool = {.collection = GCE_POOLS, .verb = GCE_GET, .name = names.lb};
+    struct err err = ERR_INIT;
+    int rc = look(x, &pool, 1, found, &err);
+    return rc == ERR_OK ? json_len(json_member(found[0], "instances")) : 0;
+}
+
 static int exists(struct gce_session *x, const struct tt_service *svc, bool *ret_exists,
                   const char **ret_ip, struct err *err)
 {

@@ -30,5 +30,7 @@ struct gce_pieces {
 /* `all`: look for the others when there is no rule.  Errors of the API but NOT_FOUND. */
 int gce_session_pieces(struct gce_session *x, const struct tt_service *svc, bool all,
                        struct gce_pieces *ret, struct err *err) _warn_unused_;
+/* Members of its target pool; 0 also when it cannot be read. */
+size_t gce_session_pool_size(struct gce_session *x, const struct tt_service *svc);
 
 #endif

@@ -116,13 +116,14 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     }
     int rc = local_wish_read(s->life, p->config, it->service, &it->wish, err);
     it->has_wish = rc == ERR_OK;
-    if (rc == ERR_OK && it->wish.ignore) {
+    bool ignored = rc == ERR_OK && local_ignores(p, it->service, &it->wish);
+    if (ignored) {
         it->leaves = item->in->verb == TT_VERB_ENSURE && has_some(p, item->key, it->service);
     }
     if (it->leaves) {
         return ERR_OK; /* no address is granted: what there is goes */
     }
-    if (rc == ERR_OK && it->wish.ignore) {
+    if (ignored) {
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE, "annotation " LOCAL_PREFIX "ignore says so");
     }
     return rc == ERR_OK ? grant(s, item, it, err) : rc;
@@ -366,7 +367,7 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     if (it->grant.n > 0 && it->grant.have[0].pool != NULL) {
         lb_plan_because(plan, item->key, "pool %s has the address", it->grant.have[0].pool->name);
     }
-    for (size_t i = 0; i < it->grant.n_old; i++) {
+    for (size_t i = 0; item->in->verb == TT_VERB_ENSURE && i < it->grant.n_old; i++) {
         ip_format(&it->grant.old[i], text);
         lb_plan_effect(
             plan, item->key,
@@ -604,8 +605,19 @@ static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
     return TT_OWN_NODES | (p->follows ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0);
 }
 
+/* A Service that is to be left alone: its addresses go once its status names none. */
+static bool leaves(struct lb_sync *s, struct lb_item *item)
+{
+    const struct local_item *it = item->data;
+
+    if (it->leaves) {
+        s->host->result_ingress(item->in->result, NULL, 0);
+    }
+    return it->leaves;
+}
+
 static const struct lb_stage stages[] = {
-    {.name = "kernel", .observe = local_observe, .plan = local_plan_stage},
+    {.name = "kernel", .observe = local_observe, .plan = local_plan_stage, .leaves = leaves},
 };
 const struct lb_flow local_flow = {
     .name = "local",

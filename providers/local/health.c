@@ -126,19 +126,42 @@ static bool is_target(const struct local_target_set *t, const struct local_dest 
     return false;
 }
 
-/* Targets that have slots and are to have none, because they are no targets any more, drain. */
-static void drain_targets(struct local_director *d, const struct local_front *have,
-                          const struct local_target_set *t, const struct local_serve *serve)
+/* Of its slots those that are no target's: a sorry server's, or of a target that left. */
+static size_t strangers(struct arena *a, const struct local_front *f,
+                        const struct local_target_set *t, struct local_target **ret)
 {
+    size_t n = 0;
+
+    *ret = ARENA_ARRAY(a, struct local_target, (size_t)f->m + 1);
+    for (unsigned i = 0; i < f->m; i++) {
+        const struct local_dest *to = &f->slots[i];
+        if (to->addr.len != 0 && !is_target(t, to)) {
+            (*ret)[n++] = (struct local_target){.addr = to->addr, .port = to->port};
+        }
+    }
+    return n;
+}
+
+/* Targets that have slots and are to have none, because they are no targets any more, drain; so
+ * does a sorry server when targets are back.  A target whose check fails stays one. */
+static void drain_left(struct local_director *d, struct arena *a, const struct local_front *have,
+                       const struct local_front *want, const struct local_target_set *t,
+                       const struct local_serve *serve)
+{
+    struct local_target_set stay = {0};
+    struct local_target *left;
+
     if (have == NULL || have->id.protocol == LOCAL_UDP) { /* the plan ends those at once */
         return;
     }
+    stay.n = strangers(a, want, t, &stay.items);
     local_director_stays(d, &have->id, t);
-    for (unsigned i = 0; i < have->m; i++) {
-        const struct local_dest *to = &have->slots[i];
-        if (to->addr.len != 0 && !is_target(t, to) && !ip_eq(&to->addr, &serve->sorry.addr)) {
+    local_director_stays(d, &have->id, &stay);
+    size_t n = strangers(a, have, t, &left);
+    for (size_t i = 0; i < n; i++) {
+        if (!has_slot(want, &left[i])) {
             const struct local_connection c = {
-                .id = have->id, .target = to->addr, .port = to->port};
+                .id = have->id, .target = left[i].addr, .port = left[i].port};
             local_director_drain(d, &c, serve->drain_timeout_ms);
         }
     }
@@ -155,7 +178,7 @@ static void check_front(struct lb_sync *s, const struct lb_item *item, const str
     bool first = !local_served_has(p, item->key);
     struct local_check_spec spec;
 
-    drain_targets(p->directing, have, t, &w->serve);
+    drain_left(p->directing, s->a, have, &w->fronts[i], t, &w->serve);
     for (size_t k = 0; k < t->n; k++) {
         bool asked = local_check_spec_of(&w->serve, it->service, id->protocol, &t->items[k], &spec);
         list->of[list->n_targets++] =
@@ -319,10 +342,14 @@ static void say(struct local_provider *p, const struct standing_change *c)
     p->host->event(p->host->ctx, &owner, TT_EVENT_WARNING, reason, text);
 }
 
-static void settle(struct local_provider *p, const struct standing_change *c)
+static void settle(struct local_provider *p, struct arena *a, const struct standing_change *c)
 {
     bool same = c->n_ejected == c->of->n_ejected && c->failed_open == c->of->failed_open;
 
+    for (size_t i = 0; i < c->n_have; i++) {
+        const struct served_front *f = &c->of->fronts[i];
+        drain_left(p->directing, a, &c->have[i], &c->want[i], &f->targets, f->serve);
+    }
     say(p, c);
     if (c->of->told && !same) {
         local_look_again(p, c->of->key, 0);
@@ -353,7 +380,7 @@ bool local_health_changed(void *provider, const char *const *services, size_t n)
     }
     int rc = n_changes == 0 ? ERR_OK : change_weights(p, a, changes, n_changes, &err);
     for (size_t i = 0; rc == ERR_OK && i < n_changes; i++) {
-        settle(p, &changes[i]);
+        settle(p, a, &changes[i]);
     }
     mutex_unlock(&p->lock);
     if (rc != ERR_OK) {

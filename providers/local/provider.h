@@ -312,6 +312,10 @@ void local_services_see(struct local_provider *p, struct arena *a, const struct 
 struct local_seen *local_seen_new(void);
 void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
+/* It is to be left alone.  A director goes on for as long as the status names an address of a pool:
+ * clients come by it until the allocator has emptied the status. */
+bool local_ignores(const struct local_provider *p, const struct tt_service *s,
+                   const struct local_wish *wish);
 /* The first lists are in, from now on at the latest. */
 void local_services_listed(struct local_provider *p);
 /* May what belongs to no Service go?  Only when the first lists have been in for

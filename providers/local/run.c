@@ -347,8 +347,11 @@ static void run_connections(struct lb_op_run *const *runs, size_t n)
     n_gone = 0;
     for (size_t i = 0; i < n; i++) {
         const struct local_connections_deed *d = runs[i]->op->arg;
-        for (size_t k = 0; k < d->n_gone; k++) {
+        for (size_t k = 0; k < d->n_gone && !d->all; k++) {
             gone[n_gone++] = (struct local_connection){d->id, d->gone[k].addr, d->gone[k].port};
+        }
+        if (d->all) {
+            gone[n_gone++] = (struct local_connection){.id = d->id};
         }
     }
     if (local_may_write(runs[0])) {

@@ -22,6 +22,19 @@ bool local_wants(const struct local_provider *p, const struct tt_service *s)
            (!none || p->config->default_class);
 }
 
+bool local_ignores(const struct local_provider *p, const struct tt_service *s,
+                   const struct local_wish *wish)
+{
+    bool named = false;
+    struct ip_addr addr;
+
+    for (uint32_t i = 0; p->follows && i < s->n_ingress; i++) {
+        named = named || (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
+                          local_pool_of(p->config, &addr) != NULL);
+    }
+    return wish->ignore && !named;
+}
+
 /* <0, 0, >0: by namespace, then by name, as snapshots are sorted. */
 static int service_cmp(const struct tt_service *s, const char *key, size_t ns_len)
 {
@@ -160,7 +173,7 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     bool readable = wants && local_wish_read(a, p->config, s, &wish, &ignored) == ERR_OK;
     const struct local_claim claim = {
         .service = s,
-        .wants = wants && !(readable && wish.ignore),
+        .wants = wants && !(readable && local_ignores(p, s, &wish)),
         .is_manifest = p->planning && s->n_cluster_ips == 0,
         .was_ours = svc_has_finalizer(s, LB_CLEANUP_FINALIZER) ||
                     svc_annotation(s, LOCAL_POOL_GIVEN) != NULL,

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c: GET of a document and of a collection.
+/* read.c: GET of a document and of a collection, whose documents are complete (pages.c).
  *
- * Lists are complete documents in pages; nextLink leads to the next one (docs/spec/azure.md §3.3).
  * The instance view of machines is shown only to who asks for it. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
-
-#define PAGE_ITEMS 1000
 
 static bool wants_instance_view(const struct arm_request *q)
 {
@@ -39,39 +36,6 @@ bool arm_read_get(struct arm_request *q)
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
-
-bool arm_answer_page(struct arm_request *q, struct json_object *items)
-{
-    int64_t size = json_int(q->arm->settings, "page_size", PAGE_ITEMS);
-    const char *token = arm_param(q, "$skiptoken");
-    int64_t from = 0;
-    size = size > 0 ? size : 1;
-    if (token && (!str_to_i64(token, &from) || from < 0)) {
-        json_object_put(items);
-        return arm_refuse(q, 400, "InvalidParameter", "The $skipToken '%s' is invalid.", token);
-    }
-    struct json_object *page = json_object_new_array();
-    for (int64_t i = from; i < from + size && i < (int64_t)json_len(items); i++) {
-        json_object_array_add(page, json_object_get(json_object_array_get_idx(items, (size_t)i)));
-    }
-    q->answer = json_object_new_object();
-    json_add(q->answer, "value", page);
-    if (from + size < (int64_t)json_len(items)) {
-        struct str_buf b = STR_BUF_INIT;
-        str_appendf(&b, "%s%s", sim_url(q->arm->sim), q->call->path);
-        for (size_t i = 0; i < q->call->n_params; i++) {
-            const struct url_param *p = &q->call->params[i];
-            if (!str_eq_nocase(p->name, "$skiptoken")) {
-                url_append_param(&b, p->name, p->value);
-            }
-        }
-        url_append_param(&b, "$skiptoken", arena_printf(q->a, "%lld", (long long)(from + size)));
-        json_add_str(q->answer, "nextLink", str_buf_text(&b));
-        str_buf_done(&b);
-    }
-    json_object_put(items);
-    return true;
-}
 
 struct listing {
     struct arm_request *q;

@@ -2,10 +2,13 @@
 /* edits.c: the kinds of load balancers, and the walk over the tables (edits.h). */
 #include "tests/edits/edits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
+
+#define KIND_NAME_MAX 32
 
 #define PORTS "\"ports\":[{\"name\":\"http\",\"port\":80},{\"name\":\"https\",\"port\":443}]"
 #define NEAR  "\"ports\":[{\"port\":8080}]"
@@ -66,13 +69,31 @@ const char *edit_nature_name(enum edit_nature n)
     return names[n];
 }
 
+/* Is the kind one of a field's? */
+static bool is_of_kinds(const char *kinds, const char *name)
+{
+    for (size_t n; *kinds != '\0'; kinds += n + strspn(kinds + n, " ")) {
+        char glob[KIND_NAME_MAX];
+        n = strcspn(kinds, " ");
+        if (n >= sizeof(glob)) {
+            abort(); /* KIND_NAME_MAX is too small */
+        }
+        memcpy(glob, kinds, n);
+        glob[n] = '\0';
+        if (str_glob(glob, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret)
 {
     static const struct edit_field *const tables[] = {edit_fields_spec, edit_fields_gce,
                                                       edit_fields_azure, edit_fields_aws};
     for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
         for (const struct edit_field *f = tables[t]; f->name != NULL; f++) {
-            if (!str_glob(f->kinds, k->name)) {
+            if (!is_of_kinds(f->kinds, k->name)) {
                 continue;
             }
             for (size_t v = 0; v < EDIT_VALUES_MAX && f->values[v].nature != EDIT_END; v++) {
@@ -92,6 +113,19 @@ static bool is_spec(const struct edit_field *f)
     return str_has_prefix(f->name, "spec");
 }
 
+/* Its value is an object of several members. */
+static bool is_whole(const struct edit_field *f)
+{
+    return str_eq(f->name, "spec") || str_eq(f->name, "notes");
+}
+
+/* Do both write one annotation? */
+static bool share_a_note(const struct edit *one, const struct edit *other)
+{
+    return is_whole(one->field) && !is_spec(other->field) &&
+           (is_whole(other->field) || strstr(one->value->json, other->field->name) != NULL);
+}
+
 /* Two edits that keep the Service with trimtab when each is made alone. */
 static bool hands_over(const struct edit_value *one, const struct edit_value *other)
 {
@@ -104,6 +138,7 @@ bool edit_pair(const struct edit *one, const struct edit *other, struct edit *re
     const struct edit_field *g = other->field;
     bool whole = str_eq(f->name, "spec") || str_eq(g->name, "spec");
     if (str_eq(f->name, g->name) || (whole && is_spec(f) && is_spec(g)) ||
+        share_a_note(one, other) || share_a_note(other, one) ||
         ((one->value->effects | other->value->effects) & EDIT_LEAVES) != 0 ||
         hands_over(one->value, other->value) || hands_over(other->value, one->value)) {
         return false;
@@ -170,7 +205,7 @@ const char *edit_name(struct arena *a, const struct edit *e)
 /* Its member in the object that the patch has for it. */
 static const char *member(struct arena *a, const struct edit_field *f, const struct edit_value *v)
 {
-    if (str_eq(f->name, "spec")) {
+    if (is_whole(f)) {
         return arena_printf(a, "%.*s", (int)strlen(v->json) - 2, v->json + 1); /* without braces */
     }
     const char *name = is_spec(f) ? f->name + strlen("spec.") : f->name;

@@ -68,8 +68,11 @@ struct edit_value {
     unsigned effects; /* enum edit_effect */
 };
 struct edit_field {
-    const char *kinds; /* a glob over the kinds' names: "gce-*" */
-    const char *name;  /* "spec.sessionAffinity"; an annotation's whole key otherwise */
+    const char *kinds; /* globs over the kinds' names, with blanks between: "gce-*" */
+    /* "spec.sessionAffinity"; an annotation's whole key otherwise.  "spec" and "notes": the value
+     * is an object of several members of the spec, or of several annotations: the last one is what
+     * the value is about, the others are what it needs. */
+    const char *name;
     struct edit_value values[EDIT_VALUES_MAX];
 };
 

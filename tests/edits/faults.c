@@ -24,7 +24,7 @@
 const struct fault_kind edit_faults[] = {
     {"once-503", EFFECT_REFUSED, 503, SCOPE_CLOUD},
     {"once-400", EFFECT_REFUSED, 400, SCOPE_WRITES_BUT_AWS},
-    {"once-403", EFFECT_REFUSED, 403, SCOPE_GOOGLE_WRITES},
+    {"once-403", EFFECT_REFUSED, 403, SCOPE_WRITES_OF_ANY},
     {"lost", EFFECT_LOST, 0, SCOPE_CLOUD},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_CLOUD},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_CLOUD},

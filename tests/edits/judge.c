@@ -2,6 +2,8 @@
 /* judge.c: see judge.h. */
 #include "tests/edits/judge.h"
 
+#include <string.h>
+
 #include "common/base/str.h"
 #include "tests/edits/edits.h"
 #include "tests/edits/served.h"
@@ -104,6 +106,36 @@ static void course_of_port(const struct judge *j, struct json_object *after,
                                            served_ranges_text(j->a, lost), m->after));
             return;
         }
+    }
+}
+
+/* Is it of another family than `old`?  Then it stood beside it before. */
+static bool is_beside(const char *told, const char *old)
+{
+    return (strchr(told, ':') != NULL) != (strchr(str_nonnull(old), ':') != NULL);
+}
+
+/* When another address comes into the status, clients can come by it. */
+static void told_of_port(const struct judge *j, struct json_object *after,
+                         struct json_object *reach_after, const struct served_port *p)
+{
+    const char *old = host_of(j, j->before);
+    const char *last = old;
+    struct reach_ranges must = kept(j, after, reach_after, p);
+    for (size_t i = 0; has(j, EDIT_MOVES) && i < history_len(j->history); i++) {
+        const struct moment *m = history_at(j->history, i);
+        struct reach_ranges are = served_clients(j->a, m->reach, m->told, p);
+        struct reach_ranges lost = reach_ranges_minus(j->a, must, are);
+        bool comes = m->told != NULL && !str_eq(m->told, last) && !str_eq(m->told, old);
+        if (comes && !is_beside(m->told, old) && !reach_ranges_empty(lost)) {
+            j->report(j->arg, arena_printf(j->a,
+                                           "E1: the status names %s, where %s is not served to %s "
+                                           "after %s",
+                                           m->told, served_port_text(j->a, p),
+                                           served_ranges_text(j->a, lost), m->after));
+            return;
+        }
+        last = m->told;
     }
 }
 
@@ -213,6 +245,7 @@ static void judge_ports(const struct judge *j, struct json_object *after,
     for (size_t i = 0; i < n; i++) {
         if (!torn || json_member(there, served_port_text(j->a, &ports[i])) != NULL) {
             course_of_port(j, after, reach_after, &ports[i], from);
+            told_of_port(j, after, reach_after, &ports[i]);
         }
     }
     if (!has(j, EDIT_MOVES) && !has(j, EDIT_LEAVES) && !str_eq(old, new)) {
@@ -336,18 +369,6 @@ const char *judge_without_policies(struct arena *a, const char *text)
                        arena_printf(a, member, "Enabled"));
 }
 
-static bool says_nobody(struct json_object *service)
-{
-    struct json_object *list = json_path(service, "status.conditions");
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *c = json_object_array_get_idx(list, i);
-        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
-            return str_eq(json_str(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 /* Reach knows no service tags, and trimtab knows nothing of rules that the owner writes himself. */
 static const char *const unjudged[] = {
     "service.beta.kubernetes.io/azure-allowed-service-tags",
@@ -374,7 +395,7 @@ void judge_nobody(const struct judge *j, struct json_object *after, struct json_
         const char *one = str_or(json_str(at, "ip"), json_str(at, "hostname"));
         some = some || !reach_ranges_empty(served_clients(j->a, reach_after, one, &ports[i % n]));
     }
-    if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != says_nobody(after)) {
+    if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != served_says_nobody(after)) {
         return;
     }
     j->report(j->arg, arena_printf(j->a, "E6: %s is served to %s, and the Service says %s", host,
@@ -413,6 +434,35 @@ void judge_heard(const struct judge *j, const struct edit *e, struct json_object
     }
     if (judged && has(j, EDIT_PARTLY) && str_eq(before, after)) {
         j->report(j->arg, "E7: a part of the value has no effect, and no Warning says so");
+    }
+}
+
+/* The first line of `after` that begins with `begin` and is not in `before`; NULL: none. */
+static const char *new_line(struct arena *a, const char *begin, const char *before,
+                            const char *after)
+{
+    size_t n = 0;
+    char **lines = str_split(a, after, '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_has_prefix(lines[i], begin) && strstr(before, lines[i]) == NULL) {
+            return lines[i];
+        }
+    }
+    return NULL;
+}
+
+void judge_nature(const struct judge *j, const struct edit *e, struct json_object *now,
+                  const char *before, const char *after)
+{
+    enum edit_nature n = e->value->nature;
+    const char *refusal = new_line(j->a, "Error syncing load balancer", before, after);
+    bool judged = e->field2 == NULL && !has(j, EDIT_SAME) && !is_unchanged(j, now);
+    if (judged && (n == EDIT_BAD || n == EDIT_IMPOSSIBLE) && str_eq(before, after)) {
+        j->report(j->arg, arena_printf(j->a, "E7: the value is %s, and no Warning says so",
+                                       edit_nature_name(n)));
+    }
+    if (judged && edit_is_good(e) && refusal != NULL) {
+        j->report(j->arg, arena_printf(j->a, "E7: a good value is refused: %s", refusal));
     }
 }
 

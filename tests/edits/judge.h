@@ -64,6 +64,10 @@ const char *judge_members(const struct judge *j, struct json_object *web, struct
  * `before` (judge_warnings()). */
 void judge_heard(const struct judge *j, const struct edit *e, struct json_object *now,
                  int64_t writes, const char *before, const char *after);
+/* E7: of an edit of one field that has changed the Service: one that is bad or impossible has made
+ * a Warning, and a good one is not refused (edits.h). */
+void judge_nature(const struct judge *j, const struct edit *e, struct json_object *now,
+                  const char *before, const char *after);
 /* The Warning events of web in an EventList, with how often each came; a text to compare. */
 const char *judge_warnings(struct arena *a, struct json_object *events);
 /* The nodes behind a Service, as judge_members() compares them. */

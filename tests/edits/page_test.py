@@ -7,6 +7,7 @@
 
 A duration of the page may be half or twice the measured one: the simulated cloud's answers take longer or shorter by chance."""
 import collections
+import json
 import os
 import re
 import subprocess
@@ -44,6 +45,9 @@ def edit_text(field, value):
     words = WORDS.get((field, value))
     if words is not None:
         return words if field == "spec" else f"`{field}`: {words}"
+    if field == "notes":
+        needs = list(json.loads(value).items())
+        return ", ".join(f"`{key}: {note}`" if note is not None else f"`{key}` goes" for key, note in reversed(needs))
     if value == "null":
         return f"`{field}` goes"
     return f"`{field}: {value.strip(chr(34))}`"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
 
@@ -51,11 +52,22 @@ static bool covers(const char *key, const struct served_port *p)
     return *range == '*' || (p->port >= low && p->port <= high);
 }
 
+const char *served_host(struct arena *a, const char *text)
+{
+    struct ip_addr ip;
+    char canonical[IP_TEXT_MAX];
+    if (!ip_parse(text, &ip)) {
+        return arena_strdup(a, text);
+    }
+    ip_format(&ip, canonical);
+    return arena_strdup(a, canonical);
+}
+
 struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
                                    const struct served_port *p)
 {
     struct reach_ranges all = REACH_NOBODY;
-    struct json_object *ports = host == NULL ? NULL : json_member(reach, host);
+    struct json_object *ports = host == NULL ? NULL : json_member(reach, served_host(a, host));
     if (ports == NULL) {
         return all;
     }
@@ -72,7 +84,7 @@ const char *served_nodes(struct arena *a, struct json_object *reach, const char 
                          const struct served_port *p)
 {
     struct str_set nodes = {0}; /* a port may be listed beside "all ports", with the same nodes */
-    struct json_object *ports = host == NULL ? NULL : json_member(reach, host);
+    struct json_object *ports = host == NULL ? NULL : json_member(reach, served_host(a, host));
     if (ports == NULL) {
         return "";
     }
@@ -108,6 +120,18 @@ struct reach_ranges served_allowed(struct arena *a, struct json_object *service,
         }
     }
     return reach_ranges_empty(allowed) ? all : reach_ranges_and(a, allowed, all);
+}
+
+bool served_says_nobody(struct json_object *service)
+{
+    struct json_object *list = json_path(service, "status.conditions");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *c = json_object_array_get_idx(list, i);
+        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
+            return str_eq(json_str(c, "status"), "True");
+        }
+    }
+    return false;
 }
 
 const char *served_port_text(struct arena *a, const struct served_port *p)

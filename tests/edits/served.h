@@ -19,6 +19,11 @@ size_t served_ports(struct json_object *service, struct served_port out[SERVED_P
 /* Adds those of `more` that are not yet among the first `n`; returns how many there are. */
 size_t served_ports_join(struct served_port out[SERVED_PORTS_MAX], size_t n,
                          const struct served_port *more, size_t n_more);
+/* The address as reach writes it, whatever form the status has: "2001:db8:0:0:0:0:0:1"; a name as
+ * it is. */
+const char *served_host(struct arena *a, const char *text);
+/* The Service's condition says that no client is served. */
+bool served_says_nobody(struct json_object *service);
 /* Returns the clients that reach that port of `host` (NULL: none). */
 struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
                                    const struct served_port *p);

@@ -19,6 +19,8 @@
  *     fault-edits … --jobs N             N processes at a time (default: 4)
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
+ *     fault-edits --count                cases of all edits without faults, by kind and property
+ *                                        (docs/edits-tests.md)
  *
  * known.txt names the known findings, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only
  * shrink: with --all a line that nothing meets is a failure.  The properties are in trial.h and
@@ -50,7 +52,7 @@ struct sweep {
     struct arena *a;
     const char *dir;
     const char *cloud, *kind, *field, *value, *field2, *value2, *fault, *call, *pairs, *jobs;
-    bool list, verbose, all, time;
+    bool list, count, verbose, all, time;
     unsigned parallel;
     struct sample edits, faults;
     struct known *known;
@@ -148,7 +150,7 @@ static const char *asserted(const struct job *j)
     case JOB_START:
         break;
     case JOB_EDIT:
-        return j->args.plans ? leaves ? "1567" : "123567" : leaves ? "167" : "12367";
+        return j->args.plans ? leaves ? "15678" : "1235678" : leaves ? "1678" : "123678";
     case JOB_COLD:
         return leaves ? "45" : "345";
     case JOB_FULL:
@@ -465,6 +467,34 @@ static void list(void)
     arena_free(a);
 }
 
+/* Each edit with all that is made of it, but for faults of calls. */
+static void count(void)
+{
+    struct tally tally = {0};
+    for (const struct edit_kind *k = edit_kinds; k->name != NULL; k++) {
+        size_t natures[EDIT_CASE + 1] = {0};
+        struct job j = {.args = {.plans = true}};
+        size_t n = 0;
+        for (; edit_at(k, n, &j.args.edit); n++) {
+            natures[j.args.edit.value->nature]++;
+            j.what = JOB_EDIT;
+            tally_case(&tally, k, asserted(&j));
+            for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+                j.what = others[i].what;
+                if (!others[i].not_good || !edit_is_good(&j.args.edit)) {
+                    tally_case(&tally, k, asserted(&j));
+                }
+            }
+        }
+        printf("# edits: %-20s %zu", k->name, n);
+        for (size_t i = EDIT_GOOD; i < ARRAY_LEN(natures); i++) {
+            printf(" %s %zu", edit_nature_name((enum edit_nature)i), natures[i]);
+        }
+        printf("\n");
+    }
+    tally_print(&tally);
+}
+
 static const char *value_of(int argc, char **argv, int *i)
 {
     if (*i + 1 >= argc) {
@@ -498,10 +528,12 @@ static void parse(struct sweep *s, int argc, char **argv)
         }
         s->all = s->all || str_eq(argv[i], "--all");
         s->list = s->list || str_eq(argv[i], "--list");
+        s->count = s->count || str_eq(argv[i], "--count");
         s->time = s->time || str_eq(argv[i], "--time");
         s->verbose = s->verbose || str_eq(argv[i], "--verbose");
         if (!taken && !str_eq(argv[i], "--all") && !str_eq(argv[i], "--list") &&
-            !str_eq(argv[i], "--time") && !str_eq(argv[i], "--verbose")) {
+            !str_eq(argv[i], "--count") && !str_eq(argv[i], "--time") &&
+            !str_eq(argv[i], "--verbose")) {
             fprintf(stderr, "unknown argument %s\n", argv[i]);
             exit(2);
         }
@@ -553,8 +585,8 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
     size_t planned = 1;
     parse(&s, argc, argv);
-    if (s.list) {
-        list();
+    if (s.list || s.count) {
+        (s.list ? list : count)();
         arena_free(s.a);
         return 0;
     }

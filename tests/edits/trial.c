@@ -237,6 +237,19 @@ int run_start(struct trial *t)
     return rc;
 }
 
+/* E3: near, of which nothing was asked, has all nodes of the cluster behind it. */
+static void judge_near(struct trial *t, const struct judge *j, const char *when)
+{
+    size_t nodes = json_len(json_member(rig_get(t->s.rig, "/api/v1/nodes"), "items"));
+    const char *behind = judge_nodes(j, service_now(t, "near"), history_now(t->h));
+    size_t n = 0;
+    (void)str_split(t->s.a, behind, ' ', &n);
+    if (n != nodes && (j->effects & EDIT_MEMBERS) == 0) {
+        report(t, arena_printf(t->s.a, "E3: %s: the cluster has %zu nodes, behind near are \"%s\"",
+                               when, nodes, behind));
+    }
+}
+
 /* E3: a node comes and another goes, and web follows as near does. */
 static int nodes_come_and_go(struct trial *t, const struct judge *j)
 {
@@ -250,6 +263,7 @@ static int nodes_come_and_go(struct trial *t, const struct judge *j)
     }
     nodes = judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
                           "a node came", nodes);
+    judge_near(t, j, "a node came");
     if (rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2) {
         return err_set(&t->err, ERR_BUG, "no node can be removed");
     }
@@ -257,6 +271,7 @@ static int nodes_come_and_go(struct trial *t, const struct judge *j)
     if (rc == ERR_OK) {
         (void)judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
                             "a node left", nodes);
+        judge_near(t, j, "a node left");
     }
     return rc;
 }
@@ -420,6 +435,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
     judge_heard(&j, &args->edit, service_now(&t, "web"), rig_mutations(t.s.rig), warnings,
                 warnings_now(&t));
+    judge_nature(&j, &args->edit, service_now(&t, "web"), warnings, warnings_now(&t));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
@@ -532,6 +548,11 @@ static int fill_pools(struct trial *t)
     return rc;
 }
 
+static const char *base_of(const char *id)
+{
+    return strrchr(id, '/') != NULL ? strrchr(id, '/') + 1 : id;
+}
+
 static void judge_writes(struct trial *t)
 {
     const char *first = NULL;
@@ -544,17 +565,21 @@ static void judge_writes(struct trial *t)
     }
 }
 
-/* Azure bills each public IP: one that was made for a Service that cannot be served goes. */
+/* Azure bills each public IP: one that was made for a Service that cannot be served goes, or a
+ * Warning names it that says so (docs/adr/0083). */
 static void judge_billed(struct trial *t, struct json_object *before)
 {
     struct json_object *azure = json_member(rig_world(t->s.rig), "azure");
     if (azure == NULL) {
         return;
     }
+    const char *warnings = warnings_now(t);
     json_object_object_foreach(azure, id, o)
     {
+        const char *stays = arena_printf(t->s.a, "%s, which was made for it, stays", base_of(id));
         (void)o;
-        if (published(t) == NULL && strstr(id, "/publicIPAddresses/") != NULL &&
+        if (published(t) == NULL && strstr(warnings, stays) == NULL &&
+            strstr(id, "/publicIPAddresses/") != NULL &&
             json_member(json_member(before, "azure"), id) == NULL) {
             report(t, arena_printf(t->s.a, "E8: it cannot be served, and %s stays", id));
         }

@@ -113,10 +113,7 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     }
     rc = rc == ERR_OK && down ? watch_retries(t, j) : rc;
     if (rc == ERR_OK && down) {
-        /* On Azure the provider does not say so after a failure (docs/adr/0093). */
-        if (!str_has_prefix(t->args->call, "azure ")) {
-            judge_nobody(j, service_now(t, "web"), history_now(t->h));
-        }
+        judge_nobody(j, service_now(t, "web"), history_now(t->h));
         judge_down(t, j);
         history_begin(t->h);
         probe_heal(t->s.probe);

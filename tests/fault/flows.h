@@ -53,6 +53,9 @@ struct flow {
      * [Global]); NULL: none */
     const char *start_config;
     const char *settings; /* AWS only: the world's "sim.aws", JSON; NULL: none */
+    /* Google only: the cluster has both families, and this is the IPv6 access of its subnetwork;
+     * NULL: IPv4 alone */
+    const char *both;
     /* what happens */
     const char *const *flags; /* of the controller that meets the fault; NULL: none */
     const char *config;       /* as start_config */

@@ -65,7 +65,7 @@ const struct flow flows_azure[] = {
     {AZURE, .name = "azure-subnet", .start = {NEAR, INTO},
      .steps = {{STEP_PATCH, "web",
                 ANNOTATE(NOTE("load-balancer-internal-subnet") ":\"users-subnet\"")}},
-     .moves = "web", .swaps = true,
+     .moves = "web",
      .ends = {"frontendIPConfigurations/{default/web}-users-subnet",
               "!frontendIPConfigurations/{default/web}:"}},
     {AZURE, .name = "azure-shared-probe", .start = {NEAR, WEB}, .cold = true,

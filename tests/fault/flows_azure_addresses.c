@@ -4,6 +4,7 @@
 #include "tests/fault/flows_azure.h"
 
 #define USERS      NOTE("pip-name") ":\"users-pip\""
+#define SINKS      NOTE("disable-load-balancer-floating-ip") ":\"true\""
 #define FAR        NOTE("load-balancer-resource-group") ":\"rg-net\""
 #define MATE(note) "{\"ports\":[{\"port\":8443}]," NOTES(note) "}"
 #define PINNED(ip) NOTED(IN "," NOTE("load-balancer-ipv4") ":\"" ip "\"")
@@ -16,12 +17,10 @@
 const struct flow flows_azure_addresses[] = {
     /* ---- a user's ---- */
     {AZURE, .name = "azure-users-address", .start = {NEAR, WEB},
-     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":\"users-pip\"")}}, .moves = "web",
-     .swaps = true},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":\"users-pip\"")}}, .moves = "web"},
     {AZURE, .name = "azure-own-address",
      .start = {NEAR, {"web", "{" ONE_PORT "," NOTES(NOTE("pip-name") ":\"users-pip\"") "}"}},
-     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":null")}}, .moves = "web",
-     .swaps = true},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":null")}}, .moves = "web"},
     {AZURE, .name = "azure-tags", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web",
                 ANNOTATE(NOTE("pip-tags") ":\"cost=7\"," NOTE("dns-label-name") ":\"web\"")}}},
@@ -29,14 +28,30 @@ const struct flow flows_azure_addresses[] = {
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-ip-tags") ":\"FirstPartyUsage=/x\"")}},
      .moves = "web", .ends = {"FirstPartyUsage", "!-interim-"}},
     {AZURE, .name = "azure-other-users-address", .start = {NEAR, {"web", NOTED(USERS)}},
-     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":\"users-pip-2\"")}}, .moves = "web",
-     .swaps = true},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":\"users-pip-2\"")}}, .moves = "web"},
     {AZURE, .name = "azure-by-number", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"loadBalancerIP\":\"20.99.0.2\"")}}, .moves = "web",
-     .swaps = true, .ends = {"\"20.99.0.2\""}},
+     .ends = {"\"20.99.0.2\""}},
+    /* where the former address cannot serve beside the new one, the plan says so */
+    {AZURE, .name = "azure-users-address-no-floating", .start = {NEAR, {"web", NOTED(SINKS)}},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(USERS)}}, .moves = "web", .ends = {"\"20.99.0.2\""}},
+    {AZURE, .name = "azure-private-address", .start = {NEAR, {"web", PINNED("10.240.3.1")}},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("load-balancer-ipv4") ":\"10.240.3.2\"")}},
+     .moves = "web"},
+    {AZURE, .name = "azure-users-address-and-ports", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web",
+                "{\"metadata\":{\"annotations\":{" USERS "}},"
+                "\"spec\":{\"ports\":[{\"name\":\"a\",\"port\":80},"
+                "{\"name\":\"c\",\"port\":8443}]}}"}},
+     .moves = "web", .ends = {"\"20.99.0.2\"", "{default/web}-TCP-8443"}},
+    {AZURE, .name = "azure-users-address-and-back", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(USERS)},
+               {STEP_REST},
+               {STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":null")}},
+     .moves = "web", .ends = {"publicIPAddresses/kubernetes-{default/web}"}},
     {AZURE, .name = "azure-far-address", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", ANNOTATE(FAR "," NOTE("pip-name") ":\"users-far\"")}},
-     .moves = "web", .swaps = true, .ends = {"\"20.99.0.6\""}},
+     .moves = "web", .ends = {"\"20.99.0.6\""}},
     {AZURE, .name = "azure-far-create", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", NOTED(FAR)}},
      .ends = {"resourceGroups/rg-net/providers/Microsoft.Network/publicIPAddresses/"

@@ -42,7 +42,7 @@ const struct flow flows_azure_blind[] = {
      .steps = {{STEP_DELETE, "web"}, {STEP_REST}, {STEP_DELETE, "mate"}}, .ends = {"!" PIP}},
     {BLIND, .name = "azure-blind-own-address", .start = {NEAR, {"web", NOTED(USERS)}},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-name") ":null")}}, .moves = "web",
-     .swaps = true, .ends = {PIP}},
+     .ends = {PIP}},
     {BLIND, .name = "azure-blind-ip-tags", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("pip-ip-tags") ":\"FirstPartyUsage=/x\"")}},
      .moves = "web", .ends = {"FirstPartyUsage"}},

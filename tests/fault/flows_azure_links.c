@@ -11,6 +11,7 @@
 #define NO_FLOAT   NOTE("disable-load-balancer-floating-ip") ":\"true\""
 #define NO_GROUP   NOTE("pls-resource-group") ":null"
 #define FAR_LINKED NOTED(IN "," LINK "," NOTE("pls-resource-group") ":\"rg-net\"")
+#define NAMED(x)   NOTED(IN "," LINK "," NOTE("pls-name") ":\"" x "\"")
 #define IS_THERE   "privateLinkServices/pls-{default/web}"
 
 const struct flow flows_azure_links[] = {
@@ -46,5 +47,15 @@ const struct flow flows_azure_links[] = {
     {AZURE, .name = "azure-link-far-called-back", .start = {NEAR, {"web", FAR_LINKED}},
      .cold = true, .steps = {{STEP_PATCH, "web", ANNOTATE(NO_GROUP)}},
      .ends = {"rg-net/providers/Microsoft.Network/" IS_THERE}},
+    /* Of another Service, so nothing is made before it is edited. */
+    {AZURE, .name = "azure-link-name-taken", .start = {NEAR, {"mate", NAMED("shared")}},
+     .steps = {{STEP_CREATE, "web", NAMED("shared")},
+               {STEP_REST, "web"},
+               {STEP_PATCH, "web", ANNOTATE(NOTE("pls-name") ":\"own\"")}},
+     .ends = {"privateLinkServices/own", "frontendIPConfigurations/{default/web}"}},
+    {AZURE, .name = "azure-link-name-taken-deleted", .alone = true,
+     .start = {{"mate", NOTED(LINK "," NO_FLOAT "," NOTE("pls-name") ":\"shared\"")}},
+     .steps = {{STEP_CREATE, "web", NAMED("shared")}, {STEP_REST, "web"}, {STEP_DELETE, "web"}},
+     .ends = {"!frontendIPConfigurations/{default/web}", "!loadBalancers/kubernetes-internal"}},
     {0},
 };

@@ -16,6 +16,7 @@
 #define TO_LOCAL   SPEC(LOCAL)
 #define TO_CLUSTER SPEC("\"externalTrafficPolicy\":\"Cluster\",\"healthCheckNodePort\":null")
 #define TO_UDP     SPEC("\"ports\":[{\"port\":80,\"protocol\":\"UDP\"}]")
+#define ONE_FAMILY SPEC("\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"]")
 #define NO_TYPE    SPEC("\"type\":\"ClusterIP\"")
 #define TO_CLASS(x)                                                                                \
     "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","                     \
@@ -34,6 +35,9 @@
 #define AT_80      "{" PORT_80 "," STATIC "," RBS "}"
 #define AT_443     "{" PORT_443 "," STATIC "," RBS "}"
 #define NET_LOC    "{" PORT_80 "," LOCAL "," RBS "}"
+#define DUAL       "\"ipFamilyPolicy\":\"RequireDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+#define NET_DUAL   "{" PORT_80 "," DUAL "," RBS "}"
+#define ILB_DUAL   "{" PORT_80 "," DUAL "," INTERNAL "}"
 #define PLAIN      "{" PORT_80 "}"
 #define OF_CLASS   "\"loadBalancerClass\":\"networking.gke.io/standalone-passthrough-lb-neg\""
 #define ALONE_BARE "{" PORT_80 "," OF_CLASS "}"
@@ -199,6 +203,24 @@ const struct flow flows_gce_l4[] = {
      .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\",\"loadBalancerClass\":null")}}},
     {.name = "alone-node-removed", WITH(alone, ALONE), .steps = {{STEP_REMOVE_NODE, "node-5"}}},
     {.name = "alone-restart", WITH(alone, ALONE_BARE), .cold = true, .quiet = true},
+    /* ---- from two families to one ---- */
+    {.name = "netlb-dual-removed",
+     ONLY(both, NET_DUAL),
+     .both = "EXTERNAL",
+     .steps = {{STEP_PATCH, "web", ONE_FAMILY}},
+     .moves = "web"},
+    {.name = "netlb-dual-removed-ports",
+     ONLY(both, NET_DUAL),
+     .both = "EXTERNAL",
+     .steps = {{STEP_PATCH, "web",
+                SPEC("\"ports\":[{\"port\":81}],\"ipFamilyPolicy\":\"SingleStack\","
+                     "\"ipFamilies\":[\"IPv4\"]")}},
+     .moves = "web"},
+    {.name = "ilb-dual-removed",
+     ONLY(both, ILB_DUAL),
+     .both = "INTERNAL",
+     .steps = {{STEP_PATCH, "web", ONE_FAMILY}},
+     .moves = "web"},
     /* ---- from kind to kind ---- */
     {.name = "kind-ilb-to-netlb",
      ONLY(both, ILB),

@@ -84,6 +84,7 @@ static int open_stage(struct play *p, struct json_object *world, const char *con
     p->s.cloud = p->flow->cloud;
     p->s.config = config;
     p->s.settings = p->flow->settings;
+    p->s.both_families = p->flow->both != NULL;
     p->s.site = str_eq(p->flow->cloud, "azure") ? site_find(p->flow->site) : NULL;
     int rc = stage_open(&p->s, world, flags);
     if (rc == ERR_OK && p->flow->poison != NULL) {
@@ -243,6 +244,20 @@ static bool plays_part(const struct flow *f, const char *flag)
     return false;
 }
 
+/* The IPv6 access of the subnetworks; NULL: as it is. */
+static void set_access(struct json_object *world, const char *access)
+{
+    if (access == NULL) {
+        return;
+    }
+    json_object_object_foreach(json_member(world, "gce"), path, doc)
+    {
+        if (strstr(path, "/subnetworks/") != NULL) {
+            json_add_str(doc, "ipv6AccessType", access);
+        }
+    }
+}
+
 static int make_start(struct play *p, struct json_object **ret)
 {
     const struct flow *f = p->flow;
@@ -258,6 +273,7 @@ static int make_start(struct play *p, struct json_object **ret)
         if (f->alone) {
             json_object_object_del(json_member(world, f->cloud), AZURE_OWN_BALANCER);
         }
+        set_access(world, f->both);
         if (p->s.site != NULL) {
             site_build(p->s.site, p->s.a, world);
         }

@@ -15,6 +15,7 @@
 #include "sim/kube/kube.h"
 #include "sim/reach/reach.h"
 #include "tests/edits/served.h"
+#include "tests/fault/reached_words.h"
 #include "tests/fault/world.h"
 #include "trimtab/provider.h"
 
@@ -36,6 +37,7 @@ struct service {
     const char *host;   /* what it publishes, with commas between; NULL: nothing */
     const char **hosts; /* the same, one by one: of both families */
     size_t n_hosts;
+    bool *served;               /* per host: it was, since the status names it */
     const char *lets;           /* annotations that say who comes in, as text */
     struct json_object *object; /* owned */
     int64_t version;
@@ -69,6 +71,7 @@ struct look {
     struct json_object *reach;
     const char *after;
     bool first; /* that of reached_begin() */
+    bool of_azure;
     bool stale; /* more is to be served than was so far */
     bool rest;
     const char *only; /* Services whose key begins so are judged at rest; NULL: all */
@@ -83,38 +86,6 @@ static void find(struct look *l, const char *text)
 }
 
 /* ---- Services -------------------------------------------------------------------------------- */
-
-/* Annotations by which a Service says who comes in, beside its source ranges. */
-static const char *lets_of(struct arena *a, struct json_object *notes)
-{
-    static const char *const words[] = {"security-group", "allowed", "nsg-rule"};
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    if (notes != NULL) {
-        json_object_object_foreach(notes, key, value)
-        {
-            for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-                if (strstr(key, words[i]) != NULL) {
-                    str_appendf(&b, "%s=%s\n", key, json_object_get_string(value));
-                    break;
-                }
-            }
-        }
-    }
-    return str_buf_to_arena(&b, a);
-}
-
-/* All that the status publishes, in small letters; NULL: nothing. */
-static const char *hosts_of(struct arena *a, struct json_object *service)
-{
-    struct json_object *list = json_path(service, "status.loadBalancer.ingress");
-    const char *all = NULL;
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *in = json_object_array_get_idx(list, i);
-        const char *one = str_or(json_str(in, "ip"), json_str(in, "hostname"));
-        all = all == NULL ? str_lower(a, one) : arena_printf(a, "%s,%s", all, str_lower(a, one));
-    }
-    return all;
-}
 
 /* Clients that reach the port at one of its addresses. */
 static struct reach_ranges clients_of(struct look *l, const struct service *s,
@@ -173,8 +144,8 @@ static void take_service(struct reached *w, struct service *s, struct json_objec
                          struct arena *tmp)
 {
     struct json_object *meta = json_member(o, "metadata");
-    const char *host = hosts_of(tmp, o);
-    const char *lets = lets_of(tmp, json_member(meta, "annotations"));
+    const char *host = reached_hosts_of(tmp, o);
+    const char *lets = reached_lets_of(tmp, json_member(meta, "annotations"));
     s->edited = s->edited || by_user;
     s->moves = s->moves || (s->lets != NULL && !str_eq(lets, s->lets));
     s->lets = arena_strdup(w->a, lets);
@@ -182,6 +153,7 @@ static void take_service(struct reached *w, struct service *s, struct json_objec
         s->host = arena_strdup(w->a, host);
         s->moves = false;
         s->hosts = (const char **)str_split(w->a, str_nonnull(host), ',', &s->n_hosts);
+        s->served = ARENA_ARRAY(w->a, bool, s->n_hosts + 1);
         for (size_t i = 0; i < s->n_ports; i++) {
             s->ports[i].must = REACH_NOBODY; /* it was of the other address */
         }
@@ -273,18 +245,6 @@ static void lost_or_not(struct look *l, struct service *s, struct kept *k, struc
     }
 }
 
-static bool says_nobody(struct json_object *service)
-{
-    struct json_object *list = json_path(service, "status.conditions");
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *c = json_object_array_get_idx(list, i);
-        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
-            return str_eq(json_str(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 /* At rest: as its source ranges say.  What is inside the network, a cloud may let in by rules of
  * its own (judge.h of tests/edits), and an internal address is not reached from everywhere. */
 static void judge_rest(struct look *l, struct service *s, struct kept *k, struct reach_ranges are)
@@ -294,7 +254,7 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
     struct reach_ranges want = served_allowed(a, s->object, all);
     struct reach_ranges may = reach_ranges_or(a, want, reach_ranges_of(a, "10.0.0.0/8"));
     bool named = !reach_ranges_equal(want, all);
-    if (says_nobody(s->object) && reach_ranges_empty(are)) {
+    if (served_says_nobody(s->object) && reach_ranges_empty(are)) {
         return; /* as reported */
     }
     if (!reach_ranges_within(a, are, may) ||
@@ -308,11 +268,27 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
     }
 }
 
+/* An address of a family that the Service gives up serves as long as the status names it, at the
+ * ports of before.  Azure takes a family away within one write. */
+static void given_up_or_not(struct look *l, const struct service *s)
+{
+    bool judged = !l->of_azure && s->asks && !l->w->paused;
+    for (size_t i = 0; s->n_hosts > 1 && i < s->n_hosts; i++) {
+        bool serves = reached_serves_any(l->reach, s->hosts[i]);
+        if (judged && s->served[i] && !serves && !reached_asks_family_of(s->object, s->hosts[i])) {
+            find(l, arena_printf(l->tmp, "%s, which the status of %s names, serves no client",
+                                 s->hosts[i], l->key));
+        }
+        s->served[i] = serves;
+    }
+}
+
 static bool look_at_service(const char *key, void *value, void *arg)
 {
     struct look *l = arg;
     struct service *s = value;
     l->key = key;
+    given_up_or_not(l, s);
     for (size_t i = 0; i < s->n_ports && s->host != NULL; i++) {
         struct kept *k = &s->ports[i];
         struct reach_ranges are = clients_of(l, s, &k->port);
@@ -449,7 +425,8 @@ static void look(struct look *l, struct sim *sim)
             clouds[i]->dump(state, world);
         }
     }
-    if (sim_module_state(sim, sim_arm_module.name) != NULL) {
+    l->of_azure = sim_module_state(sim, sim_arm_module.name) != NULL;
+    if (l->of_azure) {
         add_nodes(sim, world);
     }
     take_announced(w);
@@ -501,17 +478,6 @@ static void on_call(void *arg, const struct sim_call *call)
     }
 }
 
-static bool is_announcement(const char *effect)
-{
-    static const char *const words[] = {"interrupted", "Traffic stops", "does not answer until",
-                                        "no client is served"};
-    bool is = false;
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        is = is || strstr(effect, words[i]) != NULL;
-    }
-    return is;
-}
-
 static void on_plan(void *arg, const struct tt_plan *plan)
 {
     struct reached *w = arg;
@@ -519,7 +485,7 @@ static void on_plan(void *arg, const struct tt_plan *plan)
     for (uint32_t i = 0; i < plan->n_services; i++) {
         const struct tt_plan_service *s = plan->services[i];
         for (uint32_t k = 0; k < s->n_effects; k++) {
-            if (is_announcement(s->effects[k])) {
+            if (reached_is_announcement(s->effects[k])) {
                 map_set(w->announced, s->key, NULL);
             }
         }

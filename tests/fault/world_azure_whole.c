@@ -298,7 +298,9 @@ static int check_address(struct whole *w, struct json_object *service, const cha
         add_owner(w, azure_last_word(d.pip_id), key);
     }
     if (notes(service, NOTE("pls-create"))) {
-        want(w, arena_printf(a, "privateLinkServices/pls-%s", json_str(d.frontend, "name")));
+        const char *own = arena_printf(a, "pls-%s", json_str(d.frontend, "name"));
+        const char *named = json_str(json_path(service, "metadata.annotations"), NOTE("pls-name"));
+        want(w, arena_printf(a, "privateLinkServices/%s", str_or(named, own)));
     }
     struct json_object *ports = json_path(service, "spec.ports");
     int rc = ERR_OK;

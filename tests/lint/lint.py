@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import change  # noqa: E402  pylint: disable=wrong-import-position
 import sample  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
+from named import rule_named  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from prose import rule_comments, rule_pages, rule_scripts, rule_words  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from rooms import rule_crowds, rule_rooms  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from uncalled import rule_judge, rule_uncalled  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import

@@ -46,6 +46,9 @@ CASES = [
      "nothing in the product calls rest()"),
     ("uncalled", "a function that a macro makes", {
         "sim/a.h": HEAD + "int rest(void);\n", "sim/a.c": HEAD + "MAKE_IT(rest, x)\n"}, "nothing in the product calls rest()"),
+    ("named", "a test that has gone", {"docs/a.md": "It holds (`x__gone__told`).\n", "tests/t.c": HEAD + "int x__here__told;\n"}, "no test x__gone__told"),
+    ("named", "a file of tests that has gone", {"docs/a.md": "`tests/t.c` shows it.\n"}, "no test tests/t.c"),
+    ("named", "tests that are there", {"docs/a.md": "`x__here__told`, `x__*` of `tests/t.c`\n", "tests/t.c": HEAD + "int x__here__told;\n"}, None),
     ("judge", "an oracle behind trimtab-eval", {"tests/eval/a.c": include("tests/upstream/health.h")}, "may answer for the product"),
     ("judge", "its own header", {"tests/eval/a.c": include("tests/eval/eval.h")}, None),
     ("uncalled", "a function with a caller", {"sim/a.h": HEAD + "int busy(void);\n", "sim/a.c": HEAD + "int busy(void)\n{\n    return 0;\n}\n",

@@ -13,6 +13,7 @@ import os
 import re
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -473,6 +474,10 @@ def test_open_connection__slots_change__stays(tool):
     expect(tracked(N1), [])
     assert tracked(N2), "connections of others ended, too"
     c.close()
+    over = len(tracked(N2))
+    expect(tool(f"end {VIP} tcp 80 {N2} 30080"), ["0"])  # they are over: a client could be at such a port again by now
+    expect(len(tracked(N2)), over)
+    expect(tool(f"end {VIP} tcp 80 any 0"), [str(over)])
 
 
 @table()
@@ -488,6 +493,31 @@ def test_connections__of_several_frontends_and_both_families__end_in_one_walk(to
     [after] = tool("requests ct")
     expect(int(after) - int(before), 1 + 2)  # one list, two ends
     expect((tracked(N1), len(tracked(N2))), ([], 1))
+    for c in opened:
+        c.close()
+
+
+@table()
+def test_connections__of_a_frontend_with_any_target__end_and_no_others(tool):
+    serve(tool, VIP, 80, [(N1, 30080)], snat=True)
+    serve(tool, VIP, 81, [(N2, 30080)], snat=True)
+    command("conntrack", "-F")
+    with socket.socket() as own:  # an answer of the machine itself, at the frontend's port
+        own.bind((VIP, 82))
+        own.listen()
+        opened = [world.Connection(VIP, port) for port in (80, 81)]
+        expect([c.ask()[0] for c in opened], ["n1", "n2"])
+        tool.change(f"- slots {VIP} tcp 80 rr 4 {N1} 30080", f"+ slots {VIP} tcp 80 rr 4 {N2} 30080")
+        opened.append(world.Connection(VIP, 80))
+        expect(opened[-1].ask()[0], "n2")
+        expect((len(tracked(N1)), len(tracked(N2))), (1, 2))
+        expect(tool(f"end {VIP} tcp 80 any 0"), ["2"])
+        expect((tracked(N1), len(tracked(N2))), ([], 1))
+        tool.change(f"+ open {VIP} tcp 82 0.0.0.0/0")
+        with world.Connection(VIP, 82).socket:
+            expect(tool(f"end {VIP} tcp 82 any 0"), ["0"])
+            assert tracked(VIP)
+        expect(tool(f"end {VIP} tcp 81 any 0 {VIP} tcp 80 {N1} 30080"), ["1"])  # several: the whole table is walked
     for c in opened:
         c.close()
 

@@ -475,15 +475,19 @@ static int do_answer(struct tool *t)
     return code;
 }
 
-/* FRONTEND TARGET PORT, perhaps several times. */
+/* FRONTEND TARGET PORT, perhaps several times; TARGET "any": whatever target it is. */
 static int do_end(struct tool *t)
 {
     struct local_connection gone[4];
     size_t n_gone = 0;
     unsigned n = 0;
     for (size_t i = 0; i + 5 <= t->n && n_gone < ARRAY_LEN(gone); i += 5) {
-        gone[n_gone++] = (struct local_connection){tool_frontend(t, i), tool_addr(t, i + 3),
-                                                   (uint16_t)tool_number(t, i + 4)};
+        gone[n_gone] = (struct local_connection){.id = tool_frontend(t, i)};
+        if (!str_eq(tool_word(t, i + 3), "any")) {
+            gone[n_gone].target = tool_addr(t, i + 3);
+            gone[n_gone].port = (uint16_t)tool_number(t, i + 4);
+        }
+        n_gone++;
     }
     int code = t->k->ops->connections_delete(t->k, gone, n_gone, &n, &t->err);
     if (code == ERR_OK) {

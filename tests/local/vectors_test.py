@@ -141,8 +141,11 @@ def test_l04_l05__all_checks_fail__sorry_answers_alone_until_a_node_is_back(c):
         SERVERS.sick.update(world.NODES)
         c.until("the sorry server alone has slots", lambda: sorry_and_nodes() == (True, set()))
         c.until("it answers", lambda: world.tcp(FIRST, 80)[0] == "sorry")
+        apology = world.Connection(FIRST, 80)
+        assert apology.ask()[0] == "sorry"
         SERVERS.sick.discard("n1")
         c.until("n1 alone has slots", lambda: sorry_and_nodes() == (False, {"n1"}))
+        c.until("the sorry server has drained", lambda: has_ended(apology))
         c.until("n1 answers", lambda: world.tcp(FIRST, 80)[0] == "n1")
         SERVERS.sick.clear()
         c.until("all nodes have slots", lambda: sorry_and_nodes() == (False, set(world.NODES)))
@@ -150,6 +153,38 @@ def test_l04_l05__all_checks_fail__sorry_answers_alone_until_a_node_is_back(c):
         print(f"# {dict(seen)}")
         assert set(seen) <= {*world.NODES, "sorry"}, seen  # nobody was refused on the way
         c.remove("web")
+
+
+def has_ended(connection):
+    try:
+        connection.ask()
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def test_connections_of_a_service_that_is_deleted__end_all(c):
+    """With its targets, with one that left and drains, and with the sorry server; the next Service at the address has none of them."""
+    pool = "pools:\n- {name: public, addresses: [192.0.2.48/29]}\ndirector: {checks: {interval: 500ms, timeout: 400ms}}\n"
+    with configured(c, pool):
+        c.start()
+        c.serve("web", {"local.trimtab.io/sorry": f"{world.node_address('n3')}:{SORRY_PORT}"})
+        SERVERS.sick.update(world.NODES)
+        c.until("the sorry server alone has slots", lambda: sorry_and_nodes() == (True, set()))
+        held = {"sorry": world.Connection(FIRST, 80)}
+        SERVERS.sick.clear()
+        c.until("all nodes have slots", lambda: sorry_and_nodes() == (False, set(world.NODES)))
+        while len(held) < 1 + len(world.NODES):
+            more = world.Connection(FIRST, 80)
+            held.setdefault(more.ask()[0], more)
+        c.carry_out("web", lambda: c.edit("web", ports=product.ports_of([(80, 30081)])))
+        assert all(connection.ask()[0] == name for name, connection in held.items()), "open ones go on while they drain"
+        c.remove("web")
+        left = world.command("conntrack", "-L", "-p", "tcp", "--orig-dst", FIRST).splitlines()
+        assert not [line for line in left if any(f"src={world.node_address(n)} " in line for n in world.NODES)], left
+        assert c.serve("other", ports=[(80, world.TCP_PORT)]) == [FIRST]
+        assert [name for name, connection in held.items() if not has_ended(connection)] == []
+        c.remove("other")
 
 
 def told(c, name, reason, words):
@@ -199,7 +234,8 @@ def test_h06_h07__sharers__a_key_taken_away_is_told_and_one_that_goes_takes_its_
     clients = world.Clients(FIRST, 80)
     c.remove("b", "d")
     c.until("connections after it", lambda: clients.done > 20)
-    assert set(clients.stop()) <= set(world.NODES)
+    seen = clients.stop()
+    assert set(seen) <= set(world.NODES), seen
     assert world.tcp(FIRST, 81) == "refused" and product.held() == [FIRST]
     c.remove("a")
 

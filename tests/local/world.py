@@ -184,6 +184,9 @@ class Connection:
         if source:
             self.socket.bind((source, 0))
         self.socket.connect((to, port))
+        # The acknowledgement of the answer and the reset can overtake each other, and connection tracking takes a client that comes
+        # again from the same port to the former target when the reset was not the last one: no acknowledgement.
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
 
     def ask(self):
         self.socket.sendall(b"?\n")

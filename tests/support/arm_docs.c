@@ -331,7 +331,7 @@ int arm_docs_write(struct arm_docs *c, const struct azure_call_spec *spec,
     if (spec->verb == AZURE_DELETE) {
         return take_away(c, spec, err);
     }
-    if (was != NULL && spec->if_match != NULL && !str_eq(spec->if_match, azure_doc_etag(was))) {
+    if (spec->if_match != NULL && (was == NULL || !str_eq(spec->if_match, azure_doc_etag(was)))) {
         return err_set(err, ERR_CONFLICT, "PreconditionFailed");
     }
     struct json_object *doc = azure_copy(c->a, spec->body);
@@ -366,9 +366,10 @@ int arm_docs_write(struct arm_docs *c, const struct azure_call_spec *spec,
 
 void arm_docs_show(const struct arm_docs *c, struct azure_provider *p)
 {
+    azure_snapshot_free(p->snapshot);
+    p->snapshot = azure_snapshot_new(p->clock);
     for (int k = 0; k < AZURE_KIND_MAX; k++) {
         struct json_object *o;
-        azure_snapshot_forget(p->snapshot, (enum azure_kind)k, NULL);
         AZURE_EACH (o, c->lists[k]) {
             (void)azure_state_add(p, azure_doc_id(o), o);
         }

@@ -293,8 +293,9 @@ static bool is_among(const struct fake_connection *c, const struct local_connect
     for (size_t i = 0; i < n; i++) {
         const struct local_frontend_id *id = &gone[i].id;
         if (ip_eq(&c->id.vip, &id->vip) && c->id.protocol == id->protocol &&
-            c->id.port == id->port && ip_eq(&c->target, &gone[i].target) &&
-            c->port == gone[i].port) {
+            c->id.port == id->port &&
+            (gone[i].target.len == 0 ||
+             (ip_eq(&c->target, &gone[i].target) && c->port == gone[i].port))) {
             return true;
         }
     }

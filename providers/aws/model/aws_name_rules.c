@@ -7,6 +7,7 @@
 
 #include "common/base/str.h"
 #include "providers/aws/model/aws_annotations.h"
+#include "providers/aws/model/aws_service_rules.h"
 
 #define ALNUM     "a-zA-Z0-9"
 #define TAG_CHARS ALNUM " _.:/=+@-"
@@ -29,8 +30,9 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
                          "capitals and '_', too",
                          3, 255, ALNUM, ALNUM "._-", ALNUM "_", false},
     [AWS_NAME_BUCKET_PREFIX] = {"a prefix in a bucket",
-                                "1 to 255 characters, no '.' or '..' between slashes", 1, 255,
-                                " -~", " -~", " -~", true},
+                                "1 to 255 characters, no '.' or '..' between slashes; on a "
+                                "network load balancer no AWSLogs",
+                                1, 255, " -~", " -~", " -~", true},
     [AWS_NAME_LABEL] =
         {"the key of a label",
          "letters, digits, '-', '_' and '.', perhaps with a domain and '/' before it", 1, 317,
@@ -92,6 +94,13 @@ static bool holds(struct arena *a, enum aws_name_kind kind, const char *name)
            (begins[kind] == NULL || sample || str_has_prefix(name, begins[kind]));
 }
 
+/* AWS begins its own part of a path so, and takes no such prefix for a network load balancer.
+ * Source: "Access logs for your Network Load Balancer", access log files. */
+static bool is_of_aws(enum aws_name_kind kind, const char *name)
+{
+    return kind == AWS_NAME_BUCKET_PREFIX && strstr(name, "AWSLogs") != NULL;
+}
+
 static bool has_control(const char *text)
 {
     for (const char *s = text; *s != '\0'; s++) {
@@ -105,6 +114,7 @@ static bool has_control(const char *text)
 struct check {
     struct arena *a;
     const struct aws_config *c;
+    bool nlb;
 };
 
 static int check_allowed(const struct check *k, const struct name_seen *seen, struct err *err)
@@ -128,10 +138,11 @@ static int check_allowed(const struct check *k, const struct name_seen *seen, st
 static int also(void *arg, const struct name_seen *seen, struct err *err)
 {
     const struct check *k = arg;
-    const struct name_rule *r = &rules[seen->field->kind];
+    enum aws_name_kind kind = (enum aws_name_kind)seen->field->kind;
+    const struct name_rule *r = &rules[kind];
     bool control = has_control(seen->name);
-    if (!holds(k->a, (enum aws_name_kind)seen->field->kind, seen->name) &&
-        (seen->state == NAME_IS_NEW || control)) {
+    bool holds_here = holds(k->a, kind, seen->name) && !(k->nlb && is_of_aws(kind, seen->name));
+    if (!holds_here && (seen->state == NAME_IS_NEW || control)) {
         return err_set(err, ERR_INVALID, "%s: \"%.253s\": want %s (%s)%s", seen->where, seen->name,
                        r->what, r->pattern, control ? "; it holds a control character" : "");
     }
@@ -149,7 +160,7 @@ static bool counts(void *arg, const struct name_field *field, const struct tt_se
 int aws_names_check(struct arena *a, const struct aws_config *c, const struct tt_service *s,
                     const struct tt_service *previous, struct err *err)
 {
-    struct check k = {.a = a, .c = c};
+    struct check k = {.a = a, .c = c, .nlb = aws_service_kind(s) == AWS_NLB};
     const struct name_fields all = {
         .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
     return names_check(a, &all, s, previous, err);

@@ -287,6 +287,29 @@ static void listeners_undo(struct aws_classic_run *r, int cleared, int made)
     }
 }
 
+/* "a0123…" without its last letter, and one that no UID has: no balancer of ours. */
+static const char *name_of_none(struct arena *a, const char *name)
+{
+    return arena_printf(a, "%.*sx", (int)strlen(name) - 1, name);
+}
+
+/* May `cleared` be carried out, and may these listeners be made?  Their ports are still taken. */
+static void listeners_prove(struct aws_classic_run *r, const struct aws_classic_listener *again,
+                            size_t n, int cleared)
+{
+    struct aws_planning *p = r->p;
+    int d = aws_draft(p, AWS_PHASE_CLEAR, LB_DELETE, "listeners", r->want->name, NULL);
+    aws_draft_action(p, d, AWS_ELB, "DeleteLoadBalancerListeners");
+    aws_draft_text(p, d, "LoadBalancerName", name_of_none(p->a, r->want->name));
+    aws_draft_int(p, d, "LoadBalancerPorts.member.1", again[0].port);
+    aws_draft_proves(p, d, cleared);
+    d = aws_draft(p, AWS_PHASE_FILL, LB_CREATE, "listeners", r->want->name, NULL);
+    aws_draft_action(p, d, AWS_ELB, "CreateLoadBalancerListeners");
+    aws_draft_text(p, d, "LoadBalancerName", r->want->name);
+    draft_listeners(p, d, again, n);
+    aws_draft_proves(p, d, cleared);
+}
+
 static int listeners_make(struct aws_classic_run *r, const struct aws_classic_listener *items,
                           size_t n)
 {
@@ -320,6 +343,7 @@ static void listeners_replace(struct aws_classic_run *r, int cleared)
     op->only_if_op = cleared;
     op->only_if = LB_DONE | LB_TOLERATED;
     listeners_undo(r, cleared, d);
+    listeners_prove(r, again, n, cleared);
     lb_plan_effect(p->plan, p->service->key,
                    "Ports whose listeners are recreated are interrupted briefly.");
 }

@@ -31,6 +31,7 @@ struct aws_draft {
     struct aws_output *outputs;
     size_t n_outputs, cap_outputs;
     int undoes, until; /* drafts, of one that undoes another; else -1 */
+    int proves;        /* the draft of which it shows that it may be carried out; else -1 */
 };
 
 /* ---- drafting -------------------------------------------------------------------------------- */
@@ -70,7 +71,8 @@ int aws_draft(struct aws_planning *p, enum aws_phase phase, enum lb_verb verb, c
               const char *name, const char *why)
 {
     const struct lb_op op = LB_OP(.verb = verb, .kind = kind, .name = name, .why = why);
-    struct aws_draft d = {.draft = LB_DRAFT((int)phase, op), .undoes = -1, .until = -1};
+    struct aws_draft d = {
+        .draft = LB_DRAFT((int)phase, op), .undoes = -1, .until = -1, .proves = -1};
     lb_diff_init(&d.diff, p->a);
     return lb_drafts_add(p->drafts, &d);
 }
@@ -166,6 +168,12 @@ void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until)
     draft_of(p, draft)->until = until;
 }
 
+void aws_draft_proves(struct aws_planning *p, int draft, int of)
+{
+    draft_of(p, draft)->draft.aside = true;
+    draft_of(p, draft)->proves = of;
+}
+
 void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isolate)
 {
     draft_of(p, draft)->isolate = isolate;
@@ -182,7 +190,7 @@ bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *r
         return false;
     }
     const struct aws_draft *d = lb_drafts_at(p->drafts, (int)i);
-    bool is_sent = d->undoes < 0 && d->draft.op.verb != LB_KEEP;
+    bool is_sent = !d->draft.aside && d->draft.op.verb != LB_KEEP;
     *ret = (struct aws_write){.api = d->api,
                               .action = is_sent ? d->action : NULL,
                               .params = d->params,
@@ -307,6 +315,30 @@ static const struct lb_undo *undo_of(struct aws_planning *p, int of)
     return first;
 }
 
+/* The questions about the draft, in order; NULL: none. */
+static const struct lb_undo *proof_of(struct aws_planning *p, int of)
+{
+    struct lb_undo *first = NULL;
+    for (size_t i = p->drafts->n; i > 0; i--) {
+        const struct aws_draft *d = lb_drafts_at(p->drafts, (int)i - 1);
+        if (d->proves != of) {
+            continue;
+        }
+        struct lb_undo *u = ARENA_NEW(p->a, struct lb_undo);
+        *u = (struct lb_undo){
+            .then = first,
+            .verb = d->draft.op.verb,
+            .kind = d->draft.op.kind,
+            .name = d->draft.op.name,
+            .type = p->write_type,
+            .arg = write_of(p, d),
+            .calls = 1,
+        };
+        first = u;
+    }
+    return first;
+}
+
 /* Operations that change something, as they are placed. */
 struct placing {
     struct aws_planning *p;
@@ -322,6 +354,8 @@ static void complete(void *arg, struct lb_draft *draft)
     struct lb_op *op = &draft->op;
     int handle = (int)(d - (struct aws_draft *)p->drafts->items);
     op->undo = undo_of(p, handle);
+    op->proof = proof_of(p, handle);
+    op->proves_all = op->proof != NULL;
     if (op->verb == LB_KEEP) {
         lb_plan_service(p->plan, p->service->key)->checked++;
     } else {

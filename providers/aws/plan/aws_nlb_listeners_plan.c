@@ -12,6 +12,8 @@
 
 #include "common/base/str.h"
 
+#include <string.h>
+
 #define KIND "listener"
 /* AWS' default policy of a new TLS listener.  When TCP becomes TLS in place, one must be named. */
 #define DEFAULT_POLICY "ELBSecurityPolicy-2016-08"
@@ -33,19 +35,12 @@ static const char *group_text(const struct aws_planning *p, const char *arn)
 
 /* ---- one that is not there ------------------------------------------------------------------- */
 
-static int plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
-                       const struct aws_nlb_slot *slot, struct lb_value balancer)
+static int draft_create(struct aws_planning *p, const struct aws_nlb_want *want,
+                        const struct aws_nlb_slot *slot, struct lb_value balancer, const char *why)
 {
     const struct aws_nlb_port *port = slot->port;
-    const char *why = arena_printf(p->a, "port %d has no listener yet", (int)port->port);
-    if (slot->turn == AWS_NLB_ANEW) {
-        why = arena_printf(p->a, "port %d is %s now, not %s", (int)port->port, port->protocol,
-                           slot->listener->protocol);
-    }
     int d = aws_draft(p, AWS_PHASE_FILL, LB_CREATE, KIND,
                       listener_name(p->a, port->protocol, port->port), why);
-    const char *group = slot->group != NULL ? slot->group->group->name : port->group_name;
-    aws_draft_op(p, d)->summary = arena_printf(p->a, "to %s", group);
     aws_draft_action(p, d, AWS_ELBV2, "CreateListener");
     aws_draft_value(p, d, "LoadBalancerArn", balancer);
     aws_draft_int(p, d, "Port", port->port);
@@ -61,6 +56,21 @@ static int plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
         aws_draft_field(p, d, "sslPolicy", NULL, port->ssl_policy);
     }
     aws_draft_tags(p, d, "Tags.member", &want->tags);
+    return d;
+}
+
+static int plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
+                       const struct aws_nlb_slot *slot, struct lb_value balancer)
+{
+    const struct aws_nlb_port *port = slot->port;
+    const char *why = arena_printf(p->a, "port %d has no listener yet", (int)port->port);
+    if (slot->turn == AWS_NLB_ANEW) {
+        why = arena_printf(p->a, "port %d is %s now, not %s", (int)port->port, port->protocol,
+                           slot->listener->protocol);
+    }
+    int d = draft_create(p, want, slot, balancer, why);
+    const char *group = slot->group != NULL ? slot->group->group->name : port->group_name;
+    aws_draft_op(p, d)->summary = arena_printf(p->a, "to %s", group);
     aws_draft_output(p, d, "arn", "Listeners/member/ListenerArn");
     return d;
 }
@@ -94,6 +104,31 @@ static void plan_undo(struct aws_planning *p, const struct aws_nlb_want *want,
     }
     aws_draft_tags(p, d, "Tags.member", &want->tags);
     aws_draft_undoes(p, d, gone, made);
+}
+
+/* AWS gives no listener that ID. */
+static const char *arn_of_none(struct arena *a, const char *arn)
+{
+    static const char none[] = "0000000000000000";
+    const char *id = strrchr(arn, '/');
+    return id == NULL ? arn : arena_printf(a, "%.*s/%s", (int)(id - arn), arn, none);
+}
+
+/* May `gone` be deleted, and its replacement made?  The port is still taken.  A target group that
+ * this very plan makes is not there to ask with. */
+static void plan_proof(struct aws_planning *p, const struct aws_nlb_want *want,
+                       const struct aws_nlb_slot *slot, int gone)
+{
+    const struct aws_listener *l = slot->listener;
+    if (slot->arn.text == NULL) {
+        return;
+    }
+    int d = aws_draft(p, AWS_PHASE_BALANCE, LB_DELETE, KIND,
+                      listener_name(p->a, l->protocol, l->port), NULL);
+    aws_draft_action(p, d, AWS_ELBV2, "DeleteListener");
+    aws_draft_text(p, d, "ListenerArn", arn_of_none(p->a, l->arn));
+    aws_draft_proves(p, d, gone);
+    aws_draft_proves(p, draft_create(p, want, slot, LB_VALUE(l->balancer), NULL), gone);
 }
 
 /* ---- one that is there ----------------------------------------------------------------------- */
@@ -198,6 +233,7 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
         int made = plan_create(p, want, slot, balancer);
         if (gone >= 0 && !str_is_empty(slot->listener->target_group)) {
             plan_undo(p, want, slot->listener, gone, made);
+            plan_proof(p, want, slot, gone);
         }
     }
     bool first = false;

@@ -218,8 +218,12 @@ void aws_draft_narrows(struct aws_planning *p, int draft);
  * operation of draft `until` is done (plan.h, lb_undo).  A second one of the same `of`
  * follows the first. */
 void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until);
-/* The i-th draft as it would be sent now; action NULL: it is kept, or puts back what stood.  False:
- * there is none. */
+/* The draft is no operation of the plan, and changes nothing: AWS' answer shows that draft `of`,
+ * which takes something down, may be carried out, or that its replacement may be made (plan.h,
+ * lb_op.proof).  All values are known.  Several of the same `of` ask for all that it takes. */
+void aws_draft_proves(struct aws_planning *p, int draft, int of);
+/* The i-th draft as it would be sent now; action NULL: it is kept, or no operation of the plan.
+ * False: there is none. */
 bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *ret);
 /* Adds all drafts to the plan. */
 void aws_draft_finish(struct aws_planning *p);

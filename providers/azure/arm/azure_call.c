@@ -273,12 +273,20 @@ static enum http_next give_up(const struct azure_call *c, struct err *err)
     return HTTP_DONE;
 }
 
+/* The same request meets the same answer: also where a public IP refers to something of the owner's
+ * that is not there.  Balancers and links refer to what a sync has just made. */
+static bool is_final(const struct azure_call *c, const struct err *err)
+{
+    return azure_error_is_refusal(err) ||
+           (c->spec.kind == AZURE_PIPS && str_eq(err->reason, "InvalidResourceReference"));
+}
+
 static enum http_next failed(struct azure_call *c, struct http_request *req, struct err *err)
 {
     int64_t now = clock_now_ms(c->arm->clock);
     int64_t at;
     bool again = err->code == ERR_TRANSIENT || err->code == ERR_THROTTLED;
-    again = again && !azure_error_is_refusal(err); /* the same request meets the same answer */
+    again = again && !is_final(c, err);
     if (again && retry_next(&c->retry, now, err->retry_after_ms, rng_unit(c->arm->rng), &at)) {
         bool looks = c->phase == SEND && c->spec.creates && err->code == ERR_TRANSIENT;
         err_clear(err);

@@ -96,6 +96,9 @@ struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
     if (str_has_prefix(azure_doc_name(frontend), s->base)) {
         return (struct azure_ownership){.owns = true, .primary = true};
     }
+    if (azure_is_interim_of_any(azure_doc_name(frontend))) {
+        return nobody; /* it goes in a moment, and with it what another Service puts there */
+    }
     return s->internal ? by_private_address(s, frontend) : by_pip(c, frontend);
 }
 
@@ -109,6 +112,22 @@ enum azure_family azure_frontend_family(const struct azure_service *s, struct js
         return str_has_suffix(azure_doc_name(frontend), "-IPv6") ? AZURE_IPV6 : AZURE_IPV4;
     }
     return s->has_family[AZURE_IPV6] ? AZURE_IPV6 : AZURE_IPV4;
+}
+
+static bool has_own_name(const struct azure_service *s, const char *name)
+{
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    bool has = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        has = has || azure_eq(name, azure_frontend_name(passing, s->in, (enum azure_family)f));
+    }
+    return has;
+}
+
+bool azure_frontend_is_former(const struct azure_service *s, const char *name)
+{
+    return s->internal ? str_has_prefix(name, s->base) && !has_own_name(s, name)
+                       : azure_is_interim(s->base, name);
 }
 
 bool azure_owns_rule(const struct azure_service *s, const char *name)

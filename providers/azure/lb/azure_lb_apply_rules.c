@@ -7,6 +7,7 @@
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "providers/azure/lb/azure_lb_former_rules.h"
 #include "providers/azure/lb/azure_lb_interim_rules.h"
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
@@ -28,6 +29,8 @@ struct decision {
     struct json_object *keep[AZURE_FAMILIES];
     struct json_object *was[AZURE_FAMILIES]; /* what the new one of this family replaces */
     struct json_object *make[AZURE_FAMILIES];
+    struct json_object *former[AZURE_FAMILIES]; /* its public IP goes to an interim frontend */
+    bool leaves_told;
     const char *frontend_id[AZURE_FAMILIES];
     struct azure_fragment fragments[AZURE_FAMILIES];
     size_t n_fragments;
@@ -114,8 +117,8 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     }
     enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
     bool wanted = ask->want && ask->service->has_family[f];
-    if (wanted && !ask->service->internal &&
-        azure_is_interim(ask->service->base, azure_doc_name(frontend))) {
+    if (wanted && o.primary && azure_lb_former_stands(a, ask, d->lb, frontend, f)) {
+        d->was[f] = ask->service->internal ? frontend : d->was[f];
         return ERR_OK; /* it serves until the status tells the other one */
     }
     if (ask->want && !wanted && !o.primary) {
@@ -134,6 +137,11 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
                        "frontend IP configuration %s would have to be made anew, but %s uses it",
                        azure_doc_name(frontend), user);
     }
+    if (wanted && o.primary && azure_lb_former_can_move(a, ask, d->lb, frontend, f)) {
+        d->former[f] = frontend;
+    }
+    d->leaves_told = d->leaves_told ||
+                     (wanted && d->former[f] == NULL && azure_lb_former_is_told(ask, frontend, f));
     return ERR_OK;
 }
 
@@ -177,7 +185,20 @@ static bool is_of_family(const char *text, enum azure_family f)
     return text != NULL && ip_parse(text, &ip) && (ip.len == 16) == (f == AZURE_IPV6);
 }
 
-/* The address that an internal frontend asks for; NULL: any.  One that the Service had
+/* A Service that shared a frontend by its address has it in the status still. */
+static bool is_at_another_frontend(const struct decision *d, const char *ip)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(d->lb, azure_lb_part_name(AZURE_LB_FRONTENDS))) {
+        bool same = azure_address_eq(str_nonnull(azure_prop_str(o, "privateIPAddress")), ip);
+        if (same && !azure_frontend_owned_by(&d->claim, o).owns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The address that an internal frontend asks for; NULL: any.  One that the Service had alone
  * stays with it. */
 static const char *private_address(struct arena *a, const struct decision *d, enum azure_family f)
 {
@@ -192,7 +213,8 @@ static const char *private_address(struct arena *a, const struct decision *d, en
     }
     for (uint32_t i = 0; i < s->in->n_ingress; i++) {
         const char *ip = s->in->ingress[i].ip;
-        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip)) {
+        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip) &&
+            !is_at_another_frontend(d, ip)) {
             return ip;
         }
     }
@@ -536,8 +558,13 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
     };
-    *ret = (struct azure_lb_result){0};
+    *ret = (struct azure_lb_result){.leaves_told = d.leaves_told};
     bool pools = edit_pools(a, &d);
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        if (d.former[f] != NULL) {
+            azure_lb_former_move(a, ask, lb, d.former[f], (enum azure_family)f);
+        }
+    }
     edit_frontends(a, &d, ret);
     bool rules = azure_lb_merge(a, &m, lb);
     bool dropped = drop_pools(&d);
@@ -576,7 +603,7 @@ bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, str
     struct azure_elements rules = azure_lb_named(a, ask->index, lb, AZURE_LB_RULES, ask->service);
     for (size_t i = 0; i < rules.n; i++) {
         if (azure_has_prefix(azure_doc_name(rules.items[i]), ask->service->base) &&
-            !azure_lb_is_at_interim(ask->service, rules.items[i]) &&
+            !azure_lb_is_at_former(ask->service, lb, rules.items[i]) &&
             !is_wanted(a, &d, rules.items[i])) {
             drop_element(&d, AZURE_LB_RULES, rules.items[i]);
             some = true;

@@ -10,6 +10,7 @@
 #define TRIMTAB_AZURE_LB_APPLY_RULES_H
 
 #include "providers/azure/lb/azure_lb_index.h"
+#include "providers/azure/model/azure_access_rules.h"
 
 struct azure_lb_ask {
     const struct azure_naming *naming;
@@ -24,6 +25,10 @@ struct azure_lb_ask {
     size_t n_zones;
     /* rules that a network interface behind it may carry; 0: not known */
     size_t rules_per_nic;
+    /* an address that the status tells serves beside the new one (azure_lb_former_rules.h) */
+    bool keeps_former;
+    /* unless it is among these, which Services ask for: IDs of public IPs, private addresses */
+    struct azure_texts asked;
 };
 /* A frontend that was taken off, or should have been. */
 struct azure_lb_frontend {
@@ -34,6 +39,7 @@ struct azure_lb_frontend {
 struct azure_lb_result {
     bool changed;
     bool frontends_changed;
+    bool leaves_told; /* an address that the status tells serves no longer, for another one */
     const char *frontend_id[AZURE_FAMILIES]; /* the Service's, afterwards; NULL: none */
     struct azure_lb_frontend *removed;
     size_t n_removed;

@@ -55,7 +55,7 @@ static struct json_object *rule_copy(struct json_object *rule, const char *name,
     return o;
 }
 
-bool azure_lb_interim_add(struct arena *a, const struct azure_lb_index *ix, struct json_object *lb,
+bool azure_lb_interim_add(struct arena *a, struct azure_lb_index *ix, struct json_object *lb,
                           struct json_object *frontend, const char *name, const char *pip_id)
 {
     struct json_object *frontends = azure_array_make(lb, "frontendIPConfigurations");
@@ -71,22 +71,28 @@ bool azure_lb_interim_add(struct arena *a, const struct azure_lb_index *ix, stru
         json_add_str(o, "id", id);
         json_add(azure_props_make(o), "publicIPAddress", azure_ref_new(pip_id));
         (void)json_object_array_add(frontends, o);
+        azure_lb_index_add(ix, AZURE_LB_FRONTENDS, o);
         changed = true;
     }
     for (size_t i = 0; i < at.n; i++) {
         const char *rule = rule_name(a, at.items[i], name);
         if (is_at(at.items[i], frontend) && azure_find(rules, rule) == NULL) {
-            (void)json_object_array_add(rules, rule_copy(at.items[i], rule, id));
+            struct json_object *copy = rule_copy(at.items[i], rule, id);
+            (void)json_object_array_add(rules, copy);
+            azure_lb_index_add(ix, AZURE_LB_RULES, copy);
             changed = true;
         }
     }
     return changed;
 }
 
-bool azure_lb_is_at_interim(const struct azure_service *s, struct json_object *rule)
+bool azure_lb_is_at_former(const struct azure_service *s, struct json_object *lb,
+                           struct json_object *rule)
 {
-    const char *frontend = azure_ref(rule, "frontendIPConfiguration");
-    return frontend != NULL && azure_is_interim(s->base, azure_id_last(frontend));
+    const char *id = azure_ref(rule, "frontendIPConfiguration");
+    const char *name = id != NULL ? azure_id_last(id) : NULL;
+    return name != NULL && azure_frontend_is_former(s, name) &&
+           azure_find(azure_array(lb, "frontendIPConfigurations"), name) != NULL;
 }
 
 bool azure_lb_interim_follow(struct json_object *rule, struct json_object *const *wanted, size_t n,

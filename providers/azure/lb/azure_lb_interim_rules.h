@@ -18,12 +18,13 @@ bool azure_lb_interim_fits(struct arena *a, const struct azure_config *c,
                            const struct azure_lb_index *ix, struct json_object *lb,
                            struct json_object *frontend, size_t rules_per_nic);
 /* Puts the interim frontend of that name beside `frontend`, with the public IP and a copy of each
- * rule.  The index has to be made anew afterwards.  False: it is there, with all rules. */
-bool azure_lb_interim_add(struct arena *a, const struct azure_lb_index *ix, struct json_object *lb,
+ * rule.  False: it is there, with all rules. */
+bool azure_lb_interim_add(struct arena *a, struct azure_lb_index *ix, struct json_object *lb,
                           struct json_object *frontend, const char *name, const char *pip_id);
-/* Is the rule at an interim frontend of the Service? */
-bool azure_lb_is_at_interim(const struct azure_service *s, struct json_object *rule);
-/* The rule at an interim frontend stays while the Service asks for its port: `wanted` are the rules
+/* Is the rule at a frontend of `lb` that is azure_frontend_is_former()? */
+bool azure_lb_is_at_former(const struct azure_service *s, struct json_object *lb,
+                           struct json_object *rule);
+/* The rule at such a frontend stays while the Service asks for its port: `wanted` are the rules
  * for its own frontends.  It takes over their probe, which is edited in place.  False: it goes. */
 bool azure_lb_interim_follow(struct json_object *rule, struct json_object *const *wanted, size_t n,
                              bool *ret_changed);

@@ -189,12 +189,11 @@ static struct json_object *renewed(struct json_object *old, struct json_object *
     return o;
 }
 
-/* It stays at an interim frontend, for the ports that the Service asks for. */
+/* It stays at a former frontend, for the ports that the Service asks for. */
 static bool stands_in(const struct azure_merge *m, const struct kind *k, const struct expected *e,
-                      struct json_object *o, bool *ret_changed)
+                      struct json_object *lb, struct json_object *o, bool *ret_changed)
 {
-    return k->part == AZURE_LB_RULES && m->want && !m->service->internal &&
-           azure_lb_is_at_interim(m->service, o) &&
+    return k->part == AZURE_LB_RULES && m->want && azure_lb_is_at_former(m->service, lb, o) &&
            azure_lb_interim_follow(o, e->items, e->n, ret_changed);
 }
 
@@ -209,7 +208,7 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
     for (size_t i = mine.n; i > 0; i--) {
         struct json_object *o = mine.items[i - 1];
         if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o) &&
-            !stands_in(m, k, e, o, &changed)) {
+            !stands_in(m, k, e, lb, o, &changed)) {
             dropped[n_dropped++] = azure_own(a, json_object_get(o));
             if (k->part == AZURE_LB_RULES) {
                 unlink_rule(lb, azure_doc_name(o));

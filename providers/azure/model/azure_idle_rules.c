@@ -261,6 +261,22 @@ static void range_findings(struct azure_idle *out, const struct azure_idle_ask *
     }
 }
 
+/* Tags by which a public IP is known are written as they are, whatever the annotation says. */
+static void tag_findings(struct azure_idle *out, const struct azure_idle_ask *q)
+{
+    static const char *const ours[] = {AZURE_TAG_SERVICE, AZURE_TAG_CLUSTER};
+    static const char key[] = KEY("azure-pip-tags");
+    const struct azure_tags tags = azure_tags_parse(q->a, str_nonnull(q->s->pip_tags), NULL, 0);
+    for (size_t i = 0; i < tags.n * ARRAY_LEN(ours); i++) {
+        const char *tag = ours[i % ARRAY_LEN(ours)];
+        if (azure_eq(tags.items[i / ARRAY_LEN(ours)].key, tag)) {
+            add(out, key,
+                arena_printf(q->a, "annotation %s: tag %s has no effect: trimtab writes it itself",
+                             key, tag));
+        }
+    }
+}
+
 /* ---- public functions ------------------------------------------------------------------------ */
 
 size_t azure_idle_findings(struct arena *a, const struct azure_naming *n,
@@ -277,6 +293,7 @@ size_t azure_idle_findings(struct arena *a, const struct azure_naming *n,
         azure_idle_probes(&out, &q);
     }
     range_findings(&out, &q);
+    tag_findings(&out, &q);
     return out.n;
 }
 

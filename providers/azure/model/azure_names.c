@@ -5,6 +5,7 @@
  * suffix, which is put behind a name that was cut already (docs/spec/azure.md 6.3, 6.5, 8.2). */
 #include "providers/azure/model/azure_names.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -184,16 +185,35 @@ const char *azure_vnet_id(struct arena *a, const struct azure_naming *n)
                       n->config->vnet_name);
 }
 
-bool azure_is_interim(const char *base, const char *name)
+static const char interim[] = "-interim-";
+
+/* Is it what follows a base name in that of an interim resource? */
+static bool is_interim_end(const char *end)
 {
-    static const char word[] = "-interim-";
-    size_t n = strlen(base);
-    const char *digest = name + n + strlen(word);
-    if (!azure_has_prefix(name, base) || strncasecmp(name + n, word, strlen(word)) != 0) {
+    const char *digest = end + strlen(interim);
+    if (strncasecmp(end, interim, strlen(interim)) != 0) {
         return false;
     }
     size_t digits = strspn(digest, "0123456789abcdefABCDEF");
     return digits == 8 && (digest[8] == '\0' || azure_eq(digest + 8, "-IPv6"));
+}
+
+bool azure_is_interim(const char *base, const char *name)
+{
+    return azure_has_prefix(name, base) && is_interim_end(name + strlen(base));
+}
+
+bool azure_is_interim_of_any(const char *name)
+{
+    const char *end = strcasestr(name, interim);
+    return end != NULL && is_interim_end(end);
+}
+
+const char *azure_interim_name(struct arena *a, const char *base, uint64_t digest,
+                               enum azure_family f)
+{
+    return arena_printf(a, "%s%s%08" PRIx32 "%s", base, interim, (uint32_t)digest,
+                        f == AZURE_IPV6 ? "-IPv6" : "");
 }
 
 const char *azure_subnet_id(struct arena *a, const struct azure_naming *n, const char *subnet)

@@ -53,9 +53,12 @@ const char *azure_pip_name(struct arena *a, const struct azure_naming *n,
                            const struct tt_service *s, enum azure_family f);
 const char *azure_pip_id(struct arena *a, const struct azure_naming *n, const char *group,
                          const char *pip);
-/* Of a frontend or a public IP that stands in for one of the Service of that base name
- * (azure_renew_rules.h): "BASE-interim-89abcdef[-IPv6]". */
+/* Of a frontend or a public IP that serves beside one of the Service of that base name for a while
+ * (azure_renew_rules.h, azure_lb_former_rules.h): "BASE-interim-89abcdef[-IPv6]". */
+const char *azure_interim_name(struct arena *a, const char *base, uint64_t digest,
+                               enum azure_family f);
 bool azure_is_interim(const char *base, const char *name);
+bool azure_is_interim_of_any(const char *name);
 const char *azure_subnet_id(struct arena *a, const struct azure_naming *n, const char *subnet);
 const char *azure_vnet_id(struct arena *a, const struct azure_naming *n);
 bool azure_lb_is_internal(const char *lb);

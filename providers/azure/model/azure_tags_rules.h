@@ -16,6 +16,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* By these a public IP is known. */
+#define AZURE_TAG_SERVICE "k8s-azure-service"
+#define AZURE_TAG_CLUSTER "k8s-azure-cluster-name"
+#define AZURE_TAG_DNS     "k8s-azure-dns-label-service"
+
 struct azure_tags {
     struct azure_kv *items; /* no two names that are equal without case */
     size_t n;

@@ -9,10 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/data/json.h"
-
-#define AZURE_TAG_SERVICE "k8s-azure-service"
-#define AZURE_TAG_CLUSTER "k8s-azure-cluster-name"
-#define AZURE_TAG_DNS     "k8s-azure-dns-label-service"
+#include "providers/azure/model/azure_tags_rules.h"
 
 /* `tags` may be NULL.  The tags of older releases count where the modern ones are absent. */
 const char *azure_pip_tag_services(struct json_object *tags);

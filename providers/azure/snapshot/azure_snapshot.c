@@ -14,6 +14,7 @@ struct seen {
     char *scope;
     int64_t at_ms;
     bool handed;     /* a caller may hold the array: it is not changed any more */
+    bool stale;      /* forgotten: it is good to look at, and nothing is decided by it */
     struct map *at;  /* lower-case ID → index + 1; NULL: not needed yet */
     size_t n_absent; /* NULL items */
 };
@@ -130,18 +131,30 @@ static void renew(struct seen *seen)
     seen->handed = false;
 }
 
-struct json_object *azure_snapshot_list(struct azure_snapshot *s, enum azure_kind k,
-                                        const char *scope, int64_t max_age_ms, struct arena *a)
+static struct json_object *hand_out(struct seen *seen, struct arena *a)
 {
-    struct seen *seen = seen_of(s, k, scope);
-    if (seen == NULL || clock_now_ms(s->clock) - seen->at_ms > max_age_ms) {
-        return NULL;
-    }
     if (seen->n_absent > 0) {
         renew(seen);
     }
     seen->handed = true;
     return azure_own(a, json_object_get(seen->array));
+}
+
+struct json_object *azure_snapshot_list(struct azure_snapshot *s, enum azure_kind k,
+                                        const char *scope, int64_t max_age_ms, struct arena *a)
+{
+    struct seen *seen = seen_of(s, k, scope);
+    if (seen == NULL || seen->stale || clock_now_ms(s->clock) - seen->at_ms > max_age_ms) {
+        return NULL;
+    }
+    return hand_out(seen, a);
+}
+
+struct json_object *azure_snapshot_last(struct azure_snapshot *s, enum azure_kind k,
+                                        const char *scope, struct arena *a)
+{
+    struct seen *seen = seen_of(s, k, scope);
+    return seen != NULL ? hand_out(seen, a) : NULL;
 }
 
 /* By ID, so that a thousand writes into a list of a thousand do not look at each of
@@ -224,10 +237,30 @@ void azure_snapshot_put(struct azure_snapshot *s, enum azure_kind k, const char 
     map_each(s->kinds[k], put_where_it_belongs, &put);
 }
 
+static bool make_stale(const char *key, void *value, void *arg)
+{
+    struct seen *seen = value;
+    (void)key;
+    (void)arg;
+    seen->stale = true;
+    return true;
+}
+
+/* Those of machines are large. */
+static bool is_kept(enum azure_kind k)
+{
+    return k == AZURE_LBS || k == AZURE_PIPS || k == AZURE_NSGS;
+}
+
 void azure_snapshot_forget(struct azure_snapshot *s, enum azure_kind k, const char *scope)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    if (scope == NULL) {
+    struct seen *seen = scope != NULL ? seen_of(s, k, scope) : NULL;
+    if (is_kept(k) && seen != NULL) {
+        seen->stale = true;
+    } else if (is_kept(k) && scope == NULL) {
+        map_each(s->kinds[k], make_stale, NULL);
+    } else if (scope == NULL) {
         map_clear(s->kinds[k]);
     } else {
         (void)map_remove(s->kinds[k], str_lower(a, scope));

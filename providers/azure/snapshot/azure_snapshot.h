@@ -33,7 +33,11 @@ bool azure_snapshot_holds(const char *scope, const char *id);
 /* One document of a known list: new, changed, or (NULL) gone.  Its scope is found by its ID. */
 void azure_snapshot_put(struct azure_snapshot *s, enum azure_kind k, const char *id,
                         struct json_object *doc);
-/* Lists of a kind; `scope` NULL: all of them. */
+/* The same, however old, and also when it was forgotten since: with all later writes.  Nothing is
+ * decided by it.  Only of balancers, public IPs and security groups. */
+struct json_object *azure_snapshot_last(struct azure_snapshot *s, enum azure_kind k,
+                                        const char *scope, struct arena *a);
+/* Lists of a kind; `scope` NULL: all of them.  azure_snapshot_list() knows them no more. */
 void azure_snapshot_forget(struct azure_snapshot *s, enum azure_kind k, const char *scope);
 
 #endif

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* Azure's are numbers, or GUIDs that are not zero. */
+#define NO_VERSION "W/\"00000000-0000-0000-0000-000000000000\""
+
 static bool all_go(const struct azure_sync *y, const struct azure_owners *o, bool *ret_refused)
 {
     bool go = true;
@@ -100,6 +103,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
               .owners = azure_owners_set(a, e->owners), .shared = e->shared,
               .parallel = e->parallel,
               .tolerate = e->tolerate | (e->doc == NULL ? LB_TOLERATE_ABSENT : 0u), .undo = e->undo,
+              .proof = e->proof, .proves_all = e->proof != NULL,
               .type = e->doc != NULL ? &azure_put_type : &azure_delete_type, .arg = w, .calls = 1);
     if (e->diff != NULL) {
         op.fields = e->diff->fields;
@@ -141,6 +145,23 @@ const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_a
         .calls = 1,
     };
     return undo;
+}
+
+struct lb_undo *azure_proof(struct azure_sync *y, enum azure_kind kind, const char *id,
+                            struct json_object *body)
+{
+    const struct azure_call_spec spec = {
+        .kind = kind, .verb = AZURE_PUT, .id = id, .body = body, .if_match = NO_VERSION};
+    struct lb_undo *proof = ARENA_NEW(y->s->a, struct lb_undo);
+    *proof = (struct lb_undo){
+        .verb = LB_CHANGE,
+        .kind = azure_arm_word(kind),
+        .name = name_of(y->s->a, kind, id),
+        .type = &azure_put_type,
+        .arg = azure_write_new(y, &spec),
+        .calls = 1,
+    };
+    return proof;
 }
 
 void azure_emit_keep(struct azure_sync *y, struct lb_plan *plan, enum azure_kind k, const char *id,

@@ -37,7 +37,8 @@ struct azure_emit {
     int follows;
     struct str_set parties; /* as in azure_write */
     unsigned tolerate;
-    const struct lb_undo *undo; /* azure_undo(), or NULL */
+    const struct lb_undo *undo;  /* azure_undo(), or NULL */
+    const struct lb_undo *proof; /* azure_proof(), of all that is needed; or NULL */
 };
 /* Returns the operation's index. */
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e);
@@ -56,6 +57,10 @@ struct azure_undo_ask {
     bool takes_down;         /* as in lb_undo */
 };
 const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask);
+/* A write that changes nothing, as its If-Match names no version: with the right Azure answers that
+ * the version is another one, or that there is none.  `body` is what would be sent. */
+struct lb_undo *azure_proof(struct azure_sync *y, enum azure_kind kind, const char *id,
+                            struct json_object *body);
 /* "checked, as it should be" */
 void azure_emit_keep(struct azure_sync *y, struct lb_plan *plan, enum azure_kind k, const char *id,
                      const char *key);

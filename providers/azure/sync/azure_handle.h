@@ -60,6 +60,9 @@ struct azure_provider {
     /* "ns/name" of Services that may have a link of another process in a group that no annotation
      * names, and that could not be looked for; NULL: there was none */
     struct map *unlooked;
+    /* "ns/name" of Services whose move to another balancer was refused for a missing right → struct
+     * azure_forbidden (azure_lb_moves.c); NULL: there was none */
+    struct map *forbidden;
     /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until
      * the first batch */
     struct map *machines;

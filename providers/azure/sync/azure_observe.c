@@ -131,7 +131,17 @@ static bool is_known(struct azure_sync *y, struct azure_seen *seen)
     if (seen->array == NULL && y->p->offline) {
         seen->array = azure_own(y->s->a, json_object_new_array());
     }
+    seen->known = seen->known || seen->array != NULL;
     return seen->array != NULL;
+}
+
+/* A list that was read counts, whatever became of earlier writes. */
+static void note_read(struct azure_sync *y, struct azure_seen *seen)
+{
+    seen->read = true;
+    seen->known = true;
+    y->unsure[seen->kind] = false;
+    y->unsure[AZURE_POOLS] = y->unsure[AZURE_POOLS] && seen->kind != AZURE_LBS;
 }
 
 static int take(struct azure_sync *y, struct azure_seen *seen, const struct azure_read *r,
@@ -154,7 +164,7 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
     }
     azure_snapshot_put_list(y->p->snapshot, seen->kind, seen->scope, array);
     seen->array = array;
-    seen->read = true;
+    note_read(y, seen);
     return ERR_OK;
 }
 
@@ -176,6 +186,12 @@ static const char *subnet_scope(struct azure_sync *y, const struct azure_service
     return azure_subnet_id(y->s->a, &y->p->naming, name);
 }
 
+static const char *link_subnet_scope(struct azure_sync *y, const struct azure_service *s)
+{
+    const char *name = s->pls_subnet != NULL ? s->pls_subnet : y->p->config.subnet_name;
+    return azure_subnet_id(y->s->a, &y->p->naming, name);
+}
+
 static bool asks_for(struct azure_sync *y, const struct azure_item *it, const struct azure_seen *x)
 {
     const struct azure_service *s = it->service;
@@ -184,7 +200,9 @@ static bool asks_for(struct azure_sync *y, const struct azure_item *it, const st
     }
     return (x->kind == AZURE_PIPS && azure_id_eq(pip_scope(y, s->pip_group), x->scope)) ||
            (x->kind == AZURE_SUBNETS && it->want && s->internal &&
-            azure_id_eq(subnet_scope(y, s), x->scope));
+            azure_id_eq(subnet_scope(y, s), x->scope)) ||
+           (x->kind == AZURE_SUBNETS && it->want && s->pls_create &&
+            azure_id_eq(link_subnet_scope(y, s), x->scope));
 }
 
 /* A Service that goes and names a group that its controller may not read: it has nothing there, or
@@ -285,24 +303,52 @@ static bool replace(struct json_object **items, size_t n, struct json_object *o)
     return false;
 }
 
-static void collect(struct azure_sync *y, enum azure_kind k, struct json_object ***ret,
-                    size_t *ret_n)
+static void collect_from(struct azure_sync *y, enum azure_kind k, struct json_object *const *arrays,
+                         struct json_object ***ret, size_t *ret_n)
 {
     size_t n = 0;
     for (size_t i = 0; i < y->n_seen; i++) {
-        n += y->seen[i].kind == k ? json_len(y->seen[i].array) : 0;
+        n += y->seen[i].kind == k ? json_len(arrays[i]) : 0;
     }
     *ret = ARENA_ARRAY(y->s->a, struct json_object *, n + 1);
     *ret_n = 0;
     for (size_t i = 0; i < y->n_seen; i++) {
         const struct azure_seen *seen = &y->seen[i];
         struct json_object *o;
-        AZURE_EACH (o, seen->kind == k ? seen->array : NULL) {
+        AZURE_EACH (o, seen->kind == k ? arrays[i] : NULL) {
             if (!seen->one || !replace(*ret, *ret_n, o)) {
                 (*ret)[(*ret_n)++] = o;
             }
         }
     }
+}
+
+static void collect(struct azure_sync *y, enum azure_kind k, struct json_object ***ret,
+                    size_t *ret_n)
+{
+    struct json_object **arrays = ARENA_ARRAY(y->s->a, struct json_object *, y->n_seen + 1);
+    for (size_t i = 0; i < y->n_seen; i++) {
+        arrays[i] = y->seen[i].array;
+    }
+    collect_from(y, k, arrays, ret, ret_n);
+}
+
+bool azure_last_seen(struct azure_sync *y, enum azure_kind k, struct json_object *const **ret,
+                     size_t *ret_n)
+{
+    struct json_object **arrays = ARENA_ARRAY(y->s->a, struct json_object *, y->n_seen + 1);
+    struct json_object **items = NULL;
+    bool known = false;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        const struct azure_seen *seen = &y->seen[i];
+        if (seen->kind == k && seen->known) {
+            arrays[i] = azure_snapshot_last(y->p->snapshot, k, seen->scope, y->s->a);
+            known = true;
+        }
+    }
+    collect_from(y, k, arrays, &items, ret_n);
+    *ret = items;
+    return known && !y->unsure[k];
 }
 
 /* The zones of the configured region, as the resource provider's document tells them (1.6). */

@@ -115,6 +115,7 @@ struct addresses {
     size_t n;
     const char **interim;
     size_t n_interim;
+    bool will_have[AZURE_FAMILIES]; /* planning: from a frontend whose address is not known */
 };
 
 static void add_address(struct addresses *x, const char *ip, bool interim)
@@ -126,22 +127,27 @@ static void add_address(struct addresses *x, const char *ip, bool interim)
     }
 }
 
+const char *azure_sync_frontend_address(const struct azure_sync *y, struct json_object *frontend)
+{
+    const char *id = azure_ref(frontend, "publicIPAddress");
+    struct json_object *pip = id != NULL ? azure_pip_by_id(&y->pips, id) : NULL;
+    return id == NULL    ? azure_prop_str(frontend, "privateIPAddress")
+           : pip != NULL ? azure_pip_address(pip)
+                         : NULL;
+}
+
 static void add_of_lb(struct addresses *x, struct json_object *lb)
 {
     struct azure_elements mine = azure_sync_frontends(x->y, x->service, lb);
     for (size_t i = 0; i < mine.n; i++) {
         struct json_object *o = mine.items[i];
-        if (!azure_sync_owner(x->y, x->service, o).owns) {
+        struct azure_ownership owner = azure_sync_owner(x->y, x->service, o);
+        if (!owner.owns) {
             continue;
         }
-        const char *pip = azure_ref(o, "publicIPAddress");
-        if (pip != NULL) {
-            struct json_object *doc = azure_pip_by_id(&x->y->pips, pip);
-            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL,
-                        azure_is_interim(x->service->base, azure_doc_name(o)));
-        } else {
-            add_address(x, azure_prop_str(o, "privateIPAddress"), false);
-        }
+        bool former = azure_frontend_is_former(x->service, azure_doc_name(o));
+        add_address(x, azure_sync_frontend_address(x->y, o), former);
+        x->will_have[azure_frontend_family(x->service, o, &owner)] |= x->y->s->planning && !former;
     }
 }
 
@@ -153,7 +159,7 @@ static bool is_ipv6(const char *ip)
 /* Interim ones count for families that have no other. */
 static void add_interim(struct addresses *x)
 {
-    bool has[AZURE_FAMILIES] = {false, false};
+    bool has[AZURE_FAMILIES] = {x->will_have[AZURE_IPV4], x->will_have[AZURE_IPV6]};
     size_t left = 0;
     for (size_t i = 0; i < x->n; i++) {
         has[is_ipv6(x->items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;

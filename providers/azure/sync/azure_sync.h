@@ -18,6 +18,7 @@
 
 struct azure_kept_claim;
 struct azure_predicted;
+struct azure_stood;
 
 /* One Service of the batch. */
 struct azure_item {
@@ -42,6 +43,8 @@ struct azure_item {
     bool too_early;      /* it was refused a while ago, and nothing is tried (azure_first.h) */
     bool taken_back;     /* likewise refused now: what was made for it goes, so `want` is false */
     bool bare;           /* no node belongs into its pool, and none is in it */
+    /* addresses that this sync has given to the host for the status; none: it did not */
+    struct azure_texts told;
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":
      * there is no room for one; NULL:  none is made anew */
@@ -57,6 +60,7 @@ struct azure_seen {
     struct json_object *array; /* NULL: not there */
     bool read;
     bool needed; /* by the stage under way */
+    bool known;  /* this sync has had the list */
     bool one;    /* the scope is one resource, the list has none or one */
     /* it is needed until the end of the sync: a frontend named it that is not there any more */
     bool stays;
@@ -76,6 +80,9 @@ struct azure_sync {
     struct azure_item *items; /* one per item of the batch; service NULL: not ours */
     struct azure_seen *seen;
     size_t n_seen;
+    /* Azure may have carried out a write of the kind, or not, and it was not read since; for pools
+     * likewise one that was carried out, as only the balancer shows their members */
+    bool unsure[AZURE_KIND_MAX];
     size_t cap_seen;
     struct azure_predicted *predicted; /* azure_predict.c's */
     size_t n_predicted;
@@ -114,6 +121,7 @@ struct azure_sync {
     /* IDs of public IPs that are in use, as Azure said when they were to be deleted: the list that
      * says otherwise may lag behind, and each is read by its name */
     struct azure_clinging *clinging_pips;
+    struct azure_stood *stood; /* azure_stands.c's, at the end of the sync */
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -133,6 +141,11 @@ struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object
  * azure_sync_owner() says which are. */
 struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
                                            struct json_object *lb);
+/* Documents of balancers, public IPs or security groups as this sync has read and written them
+ * last, for looking alone: lists that were forgotten since, to be read again before a write, are
+ * among them.  False: it has not seen the kind, or does not know how its last write ended. */
+bool azure_last_seen(struct azure_sync *y, enum azure_kind k, struct json_object *const **ret,
+                     size_t *ret_n);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
 /* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()):
@@ -149,15 +162,18 @@ bool azure_item_is_carried_out(const struct azure_item *it);
 bool azure_security_goes_beside(struct azure_sync *y);
 /* All of them: those that go first, then by age; so later ones find the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
+/* The address of a frontend, private or public; NULL or "": none that this sync knows. */
+const char *azure_sync_frontend_address(const struct azure_sync *y, struct json_object *frontend);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
- * the other kind.  A public IP without an address yet counts as none, and an interim frontend
- * counts while there is no other one of its family. */
+ * the other kind.  A public IP without an address yet counts as none, and a former frontend
+ * (azure_frontend_is_former()) while there is no other one of its family. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
 /* The addresses that serve the Service while its public IPs are made anew: interim ones, and of a
  * family of which none is made anew, those that it has now.  False: Azure has yet to give one. */
 bool azure_interim_addresses(struct azure_sync *y, const struct azure_item *it,
                              struct azure_texts *ret);
-/* Those of interim frontends that do not count. */
+/* Those of interim frontends that do not count, and of other former ones
+ * (azure_frontend_is_former()). */
 struct azure_texts azure_interim_left(struct azure_sync *y, const struct azure_service *service);
 /* A family of the Service has no frontend with an address (yet). */
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
@@ -184,6 +200,7 @@ struct azure_write {
     const char *was;            /* etag of the document as it was planned on, or NULL */
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
+    const char *sent;           /* the body, when it is over; until azure_wrote() has ended */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
     bool touches_lbs;           /* members or links change: etags of balancers go stale */
     bool announced;             /* the first owner gets an event of its success or failure */

@@ -54,6 +54,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         azure_call_begin(c, w->arm, w->call, run->a, &w->spec);
     }
     enum http_next next = azure_call_step(c, run->req, resp, run->err);
+    w->sent = next == HTTP_DONE ? c->body : NULL;
     if (next == HTTP_DONE && run->err->code == ERR_OK) {
         w->answer = c->answer;
         const char *address = azure_prop_str(c->answer, "ipAddress");
@@ -160,8 +161,7 @@ static void pool_written(struct azure_sync *y, const struct azure_write *w)
             continue;
         }
         y->seen[i].read = false;
-        AZURE_EACH (
-            o, azure_snapshot_list(y->p->snapshot, AZURE_LBS, y->seen[i].scope, INT64_MAX, a)) {
+        AZURE_EACH (o, azure_snapshot_last(y->p->snapshot, AZURE_LBS, y->seen[i].scope, a)) {
             if (!azure_id_eq(azure_doc_id(o), id)) {
                 continue;
             }
@@ -270,6 +270,18 @@ size_t azure_rules_per_nic(const struct azure_sync *y)
     return counts ? y->p->rules_per_nic : 0;
 }
 
+/* A write that Azure has refused has changed nothing; after another failure it may have.  Pools
+ * have the members that machines name, and only the balancer shows them. */
+static void note_unsure(struct azure_sync *y, const struct azure_write *w, unsigned outcome,
+                        const struct err *err)
+{
+    bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
+    bool refused = outcome != LB_DONE && err->http_status / 100 == 4;
+    if (!refused && (machine || outcome != LB_DONE)) {
+        y->unsure[machine ? AZURE_POOLS : w->spec.kind] = true;
+    }
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -285,6 +297,7 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
         }
     }
     bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
+    note_unsure(y, w, outcome, err);
     if (outcome == LB_TOLERATED && w->spec.verb == AZURE_PUT && machine) {
         look_again(y, op);
     }

@@ -68,6 +68,9 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err) _war
 void bs_plan_rules(struct bs_ensure *n, struct bs_side *s);
 bool bs_side_loses_rules(const struct bs_side *s); /* some that stand go, at least for a while */
 bool bs_side_changes_rules(const struct bs_side *s);
+/* A family that is given up, and whose rule the backend service need not wait for: its rule goes
+ * when the status names what stays. */
+bool bs_side_goes_last(const struct bs_ensure *n, const struct bs_side *s);
 /* gce_bs_address_plan.c */
 void bs_choose_held(struct bs_ensure *n, struct bs_side *s);
 /* `must`: or the address could be lost; `pays`: for the firewall's sake alone. */

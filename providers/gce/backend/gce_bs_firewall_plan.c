@@ -292,7 +292,8 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
                        "All clients are refused over %s: no source range is of that family.",
                        s->family == 0 ? "IPv4" : "IPv6");
     }
-    (void)bs_delete(&n->e, s->d->wanted ? BS_PREPARE : BS_UNBACK, GCE_FIREWALLS, name,
+    enum bs_phase phase = s->d->wanted ? BS_PREPARE : bs_side_goes_last(n, s) ? BS_DROP : BS_UNBACK;
+    (void)bs_delete(&n->e, phase, GCE_FIREWALLS, name,
                     s->d->wanted ? "no source range of this family is left"
                                  : "spec.ipFamilies changed");
 }
@@ -428,7 +429,8 @@ void bs_plan_deny_off(struct bs_ensure *n, const struct bs_side *s)
         return;
     }
     if (!s->d->wanted) {
-        (void)bs_delete(&n->e, BS_DENY, GCE_FIREWALLS, name, "spec.ipFamilies changed");
+        enum bs_phase phase = bs_side_goes_last(n, s) ? BS_AFTER : BS_DENY;
+        (void)bs_delete(&n->e, phase, GCE_FIREWALLS, name, "spec.ipFamilies changed");
     } else if (n->e.f->flags.deny_cleanup) {
         /* Deny goes before allow rises to its priority: never may deny win over allow. */
         (void)bs_delete(&n->e, BS_FIRST, GCE_FIREWALLS, name, "the deny firewall is switched off");

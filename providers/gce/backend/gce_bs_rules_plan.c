@@ -8,7 +8,8 @@
  * patched in place.
  * Rules under names that are not wanted (another protocol's, the former scheme's) go before the
  * backend service is written, because the cloud refuses to change the protocol of one that rules
- * refer to (gce-l4.md §4.5).
+ * refer to (gce-l4.md §4.5).  Where that is not so, those of a family that the Service gives up
+ * go last, when the status no longer names their address (docs/adr/0091).
  * Source: gce-l4.md §4.4, §4.5, §4.7, §5.2–§5.4, A4, A5; gce-cloud-provider.md §5.3,
  * §5.6, §5.7. Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
@@ -291,12 +292,19 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
 
 /* ---- rules: away, changed, made -------------------------------------------------------------- */
 
+bool bs_side_goes_last(const struct bs_ensure *n, const struct bs_side *s)
+{
+    return !s->d->wanted && !n->protocol_changes && !n->service_again;
+}
+
 static void plan_away(struct bs_ensure *n, const struct bs_side *s, const struct gce_rule *r,
                       const char *why, const char *note)
 {
     bool keeps = s->d->wanted && *s->choice.ask != '\0';
-    int at = bs_delete(&n->e, BS_UNRULE, GCE_RULES, r->name, why);
+    bool last = bs_side_goes_last(n, s);
+    int at = bs_delete(&n->e, last ? BS_DROP : BS_UNRULE, GCE_RULES, r->name, why);
     struct lb_op *op = bs_op(&n->e, at);
+    op->awaits_status = last; /* which names the family's address until then */
     op->note = note;
     op->undo = bs_undo_rule(n, s, r);
     op->ask = bs_ask_rule(n, s, r);

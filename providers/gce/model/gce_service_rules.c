@@ -18,10 +18,16 @@ static bool ann_is(const struct tt_service *s, const char *key, const char *valu
 }
 
 /* The deprecated key counts only where the new one is absent, even if that is empty. */
+const char *gce_svc_type_key(const struct tt_service *s)
+{
+    bool old =
+        svc_annotation(s, GCE_ANN_TYPE) == NULL && svc_annotation(s, GCE_ANN_TYPE_OLD) != NULL;
+    return old ? GCE_ANN_TYPE_OLD : GCE_ANN_TYPE;
+}
+
 const char *gce_svc_type_text(const struct tt_service *s)
 {
-    const char *v = svc_annotation(s, GCE_ANN_TYPE);
-    return v != NULL ? v : svc_annotation(s, GCE_ANN_TYPE_OLD);
+    return svc_annotation(s, gce_svc_type_key(s));
 }
 
 static bool annotation_says_internal(const struct tt_service *s)
@@ -53,16 +59,26 @@ bool gce_svc_has_balancer(const struct tt_service *s)
     return has;
 }
 
+bool gce_svc_public_by_slip(const struct tt_service *s)
+{
+    bool internal =
+        svc_has_finalizer(s, GCE_FINALIZER_ILB_V1) || svc_has_finalizer(s, GCE_FINALIZER_ILB_V2);
+    bool external = svc_has_finalizer(s, GCE_FINALIZER_NETLB_V1) ||
+                    svc_has_finalizer(s, GCE_FINALIZER_NETLB_V2) ||
+                    svc_has_finalizer(s, GCE_FINALIZER_NETLB_V3);
+    return gce_svc_has_balancer(s) && (external || !internal);
+}
+
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient, struct err *err)
 {
-    if (lenient || gce_svc_has_balancer(s) || gce_svc_type_slip(a, s) == NULL) {
+    if (lenient || gce_svc_public_by_slip(s) || gce_svc_type_slip(a, s) == NULL) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
-                   "annotation " GCE_ANN_TYPE ": \"%.100s\" is not understood and would make the "
+                   "annotation %s: \"%.100s\" is not understood and would make the "
                    "Service public; \"Internal\" was probably meant (want Internal or External; "
                    "--lenient-load-balancer-type reads anything else as External)",
-                   gce_svc_type_text(s));
+                   gce_svc_type_key(s), gce_svc_type_text(s));
 }
 
 enum gce_scheme gce_svc_scheme(const struct tt_service *s)

@@ -52,15 +52,20 @@ enum gce_scheme {
 enum gce_scheme gce_svc_scheme(const struct tt_service *s);
 /* The text that the Service has for it, of the newer annotation if it has both; NULL: none. */
 const char *gce_svc_type_text(const struct tt_service *s);
+/* Its key, as messages name it: the one that counts. */
+const char *gce_svc_type_key(const struct tt_service *s);
 /* "Internal" when that text is none of upstream's words, but one of them in other letters, with
  * blanks, or with a slip in it; else NULL.  A class decides alone: then NULL. */
 const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s);
 /* Something of Google's stands for it: an address in its status, or a finalizer of one
  * of the kinds. */
 bool gce_svc_has_balancer(const struct tt_service *s);
-/* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which
- * its owner did not mean.  A load balancer that stands keeps upstream's meaning.  `lenient`:
- * --lenient-load-balancer-type. */
+/* Returns whether a slip of "Internal" is read as External, as upstream reads it: what stands may
+ * be public.  An internal load balancer stays: an edit does not make it public by a slip. */
+bool gce_svc_public_by_slip(const struct tt_service *s);
+/* ERR_INVALID for such a slip on a Service without a load balancer, or with an internal one: it
+ * would become public, which its owner did not mean.  One that may be public keeps upstream's
+ * meaning.  `lenient`: --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,
                        struct err *err) _warn_unused_;
 /* External class beside an annotation that says Internal: served as external, with a warning

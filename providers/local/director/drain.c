@@ -3,7 +3,7 @@
  * of connection tracking are deleted.
  *
  * A target that comes back before is left alone.  A restart forgets the timers: such connections
- * stay until they end by themselves. */
+ * stay until they end by themselves, or until the port goes (run.c). */
 #include "providers/local/director/director_internal.h"
 
 #include <stdio.h>

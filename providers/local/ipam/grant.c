@@ -223,11 +223,31 @@ static bool may_keep(const struct want *w, const struct ip_addr *addr)
     return open || !w->e->move;
 }
 
+/* It was given in place of the one that it has to leave, and the status does not name it yet: it is
+ * served, and another sync gives no third one. */
+static void get_pending(struct want *w, size_t f)
+{
+    for (size_t i = 0; i < w->e->n_had && w->get[f].len == 0; i++) {
+        const struct had *h = &ipam_had_of(w->e)[i];
+        bool broken = false;
+        struct err ignored = ERR_INIT;
+        if (!h->in_status && h->addr.len == w->e->families[f] && may_keep(w, &h->addr) &&
+            ipam_may_stay(w->e, ipam_use(w->m, &h->addr), &broken, &ignored) == ERR_OK) {
+            w->get[f] = h->addr;
+        }
+    }
+}
+
 static void keep(struct want *w)
 {
     for (size_t f = 0; f < w->e->n_families; f++) {
-        if (w->get[f].len == 0 && w->have[f].len != 0 && may_keep(w, &w->have[f])) {
+        if (w->get[f].len != 0 || w->have[f].len == 0) {
+            continue;
+        }
+        if (may_keep(w, &w->have[f])) {
             w->get[f] = w->have[f];
+        } else {
+            get_pending(w, f);
         }
     }
 }
@@ -365,7 +385,8 @@ static void tell(const struct want *w, const struct ip_addr *addrs, struct local
             stays = stays || (addrs[f].len != 0 && ip_eq(&addrs[f], &h->addr)) ||
                     (w->have[f].len == 0 && h->addr.len == w->e->families[f]); /* another's */
         }
-        if (h->in_status && !stays) {
+        /* An update may come before it hears that the status names the new one. */
+        if ((h->in_status || w->as_is) && !stays) {
             ret->old[ret->n_old++] = h->addr;
         }
     }

@@ -291,7 +291,50 @@ static bool still_pending(const struct entry *e, const struct had *h, int64_t no
     return e->wants && !h->in_status && now_ms - ipam_pending_ms(h) < PENDING_MAX_MS;
 }
 
-/* The addresses of its status, then those that it was given and that are not written yet. */
+static bool has_family(const struct had *had, size_t n, uint8_t len)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (had[i].addr.len == len) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wants_family(const struct entry *e, uint8_t len)
+{
+    return e->wants && memchr(e->families, len, e->n_families) != NULL;
+}
+
+/* Another program wrote it into the status, in place of the address that the Service has: it is in
+ * no pool, and would be another host's.  A process that has just begun cannot tell it from an
+ * address of a former pool. */
+static bool is_strange(const struct local_ipam *m, const struct entry *e,
+                       const struct ip_addr *addr)
+{
+    const struct had *was = ipam_had_of(e);
+
+    return m->config->role != LOCAL_ROLE_DIRECTOR && wants_family(e, addr->len) &&
+           has_family(was, e->n_had, addr->len) && had_of(was, e->n_had, addr) == NULL &&
+           ipam_pool_of(m, addr) == NULL;
+}
+
+/* Another program took it out of the status, and wrote no other one: the Service serves
+ * there, and its status will say so again.  One that is another Service's goes.  A director goes
+ * by the status, which another process writes. */
+static bool was_wiped(const struct local_ipam *m, const struct entry *e, const struct had *h,
+                      const struct had *now, size_t n)
+{
+    struct err err = {0};
+    bool broken;
+
+    return m->config->role != LOCAL_ROLE_DIRECTOR && h->in_status && wants_family(e, h->addr.len) &&
+           !has_family(now, n, h->addr.len) &&
+           ipam_may_stay(e, ipam_use(m, &h->addr), &broken, &err) == ERR_OK;
+}
+
+/* The addresses of its status, then those that it was given and that are not written yet, or not
+ * any more. */
 static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
                            int64_t now_ms)
 {
@@ -303,13 +346,16 @@ static void read_addresses(struct local_ipam *m, struct entry *e, const struct t
     for (uint32_t i = 0; i < s->n_ingress && n < HAD_MAX; i++) {
         struct ip_addr addr;
         if (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
-            had_of(had, n, &addr) == NULL) {
+            had_of(had, n, &addr) == NULL && !is_strange(m, e, &addr)) {
             had[n++] = (struct had){.addr = addr, .in_status = true};
         }
     }
+    size_t n_status = n;
     for (size_t i = 0; i < n_was; i++) {
         if (still_pending(e, &was[i], now_ms) && had_of(had, n, &was[i].addr) == NULL) {
             had[n++] = was[i];
+        } else if (was_wiped(m, e, &was[i], had, n_status)) {
+            had[n++] = ipam_pending(&was[i].addr, now_ms);
         }
     }
     for (size_t i = 0; i < n; i++) {

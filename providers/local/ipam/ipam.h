@@ -44,8 +44,8 @@ struct local_granted {
 struct local_grant {
     struct local_granted have[2]; /* in the order of spec.ipFamilies */
     size_t n;
-    /* Addresses of its status that it has to give up once `have` is in the status:
-     * still served until then. */
+    /* Addresses of its status that it has to give up once `have` is in the status: still served
+     * until then.  For an update also those that it was given and that are not in the status. */
     struct ip_addr old[2];
     size_t n_old;
     unsigned flags; /* LOCAL_GRANT_… */

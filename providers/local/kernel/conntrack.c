@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conntrack.c: ends connections of VIPs with targets that have left, over ctnetlink.
+/* conntrack.c: ends connections of VIPs with targets that have left, and all of a port that goes,
+ * over ctnetlink.
  *
  * One walk of the kernel through its table serves all that are asked for.  For one frontend and
  * target the kernel lists the entries that fit (a filter, from 5.8 on); what comes is checked again
@@ -10,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/netfilter/nf_conntrack_tcp.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <stdlib.h>
@@ -86,6 +88,34 @@ static int by_connection(const void *x, const void *y)
     return order != 0 ? order : (int)a->port - (int)b->port;
 }
 
+static bool is_among(const struct wanted *w, const struct local_connection *key)
+{
+    return bsearch(key, w->gone, w->n, sizeof(*key), by_connection) != NULL;
+}
+
+static bool is_over(const struct nlattr *protoinfo)
+{
+    struct local_nl_attrs of, tcp;
+    local_nl_parse_nest(protoinfo, &of);
+    local_nl_parse_nest(of.at[CTA_PROTOINFO_TCP], &tcp);
+    uint8_t state = local_nl_u8(tcp.at[CTA_PROTOINFO_TCP_STATE]);
+
+    return state == TCP_CONNTRACK_TIME_WAIT || state == TCP_CONNTRACK_CLOSE;
+}
+
+/* With a target that is asked for, and not over: the kernel takes the entry of one that is over
+ * away when its client comes again from the same port, and the new entry can stand at the same
+ * place in memory, with the same CTA_ID, before ours is deleted.  Or with any target, over or not:
+ * the port is closed, and no client comes again.  What the machine answers itself was translated
+ * to no target. */
+static bool is_wanted(const struct wanted *w, const struct local_connection *key, bool over)
+{
+    const struct local_connection any = {.id = key->id};
+    bool own = ip_eq(&key->target, &key->id.vip) && key->port == key->id.port;
+
+    return (!over && is_among(w, key)) || (!own && is_among(w, &any));
+}
+
 static void *copy(struct arena *a, const struct nlattr *at, size_t *ret_len)
 {
     *ret_len = at == NULL ? 0 : mnl_attr_get_payload_len(at);
@@ -103,7 +133,7 @@ static void keep_entry(void *arg, const struct nlmsghdr *m)
         .id = {.vip = orig.dst, .protocol = orig.protocol, .port = orig.dst_port},
         .target = reply.src,
         .port = reply.src_port};
-    if (bsearch(&key, w->gone, w->n, sizeof(key), by_connection) == NULL) {
+    if (!is_wanted(w, &key, is_over(at.at[CTA_PROTOINFO]))) {
         return;
     }
     struct entry *e = ARENA_NEW(w->a, struct entry);
@@ -162,10 +192,13 @@ static void put_filter(struct nlmsghdr *m, const struct local_connection *c)
 {
     uint8_t protocol = c->id.protocol;
     put_side(m, CTA_TUPLE_ORIG, protocol, &(struct end){&c->id.vip, c->id.port, false});
-    put_side(m, CTA_TUPLE_REPLY, protocol, &(struct end){&c->target, c->port, true});
+    bool any = c->target.len == 0;
+    if (!any) {
+        put_side(m, CTA_TUPLE_REPLY, protocol, &(struct end){&c->target, c->port, true});
+    }
     struct nlattr *filter = mnl_attr_nest_start(m, CTA_FILTER);
     mnl_attr_put_u32(m, CTA_FILTER_ORIG_FLAGS, BIT_IP_DST | BIT_PROTOCOL | BIT_DST_PORT);
-    mnl_attr_put_u32(m, CTA_FILTER_REPLY_FLAGS, BIT_IP_SRC | BIT_PROTOCOL | BIT_SRC_PORT);
+    mnl_attr_put_u32(m, CTA_FILTER_REPLY_FLAGS, any ? 0 : BIT_IP_SRC | BIT_PROTOCOL | BIT_SRC_PORT);
     mnl_attr_nest_end(m, filter);
 }
 

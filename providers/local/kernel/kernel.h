@@ -137,8 +137,8 @@ struct local_held_addr {
 /* Connections to a frontend whose answers come from this target. */
 struct local_connection {
     struct local_frontend_id id;
-    struct ip_addr target;
-    uint16_t port; /* of the target */
+    struct ip_addr target; /* len 0: from any other address or port than the frontend's own */
+    uint16_t port;         /* of the target; 0 without one */
 };
 
 /* --- IPVS ------------------------------------------------------------------------------------- */
@@ -350,7 +350,8 @@ struct local_kernel_ops {
     /* Sockets that become readable when there may be something to hear or to answer. */
     size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
-    /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
+    /* Entries of these connections end; *ret_n: how many there were.  With a target those that are
+     * open; with any target, of a port that is closed, all.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */
     /* ERR_INVALID: it cannot (LOCAL_CT_NONE). */
     int (*connections_delete)(struct local_kernel *k, const struct local_connection *gone, size_t n,

@@ -44,6 +44,7 @@ struct local_connections_deed {
     struct local_frontend_id id;
     const struct local_dest *gone;
     size_t n_gone;
+    bool all; /* the port is gone: with others that it had before, too */
 };
 
 #endif

@@ -466,7 +466,7 @@ static const struct local_connections_deed *gone_of(struct emit *e, const struct
     struct local_dest *gone =
         ARENA_ARRAY(e->a, struct local_dest, (size_t)from->m + from->other_m + 1);
 
-    *deed = (struct local_connections_deed){.id = from->id, .gone = gone};
+    *deed = (struct local_connections_deed){.id = from->id, .gone = gone, .all = to == NULL};
     for (int k = 0; k < 2; k++) {
         const struct local_front one = in_map(from, k == 1);
         for (unsigned i = 0; i < one.m; i++) {
@@ -495,7 +495,8 @@ static void drop(struct emit *e)
                              .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
                              .why = why_closed(e, to), .arg = local_deed_of(e, &c)));
         }
-        /* A datagram has no connection that ends by itself, and a port that is gone keeps none. */
+        /* A datagram has no connection that ends by itself.  A port that is gone keeps none, also
+         * none with a target that drains or with a sorry server. */
         const struct local_connections_deed *deed = gone_of(e, from, to);
         if (deed->n_gone > 0 && (to == NULL || from->id.protocol == LOCAL_UDP)) {
             local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "connections",

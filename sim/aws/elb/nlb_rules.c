@@ -177,6 +177,10 @@ static bool check_together(struct amz_request *q, const struct nlb_subject *s,
         if (!str_eq(nlb_attribute(all, "access_logs.s3.enabled"), "true")) {
             return true;
         }
+        if (strstr(nlb_attribute(all, "access_logs.s3.prefix"), "AWSLogs")) {
+            return amz_refuse(q, "InvalidConfigurationRequest",
+                              "The access logs prefix must not include AWSLogs");
+        }
         return bucket[0] ? lb_check_bucket(q, bucket)
                          : amz_refuse(q, "InvalidConfigurationRequest",
                                       "The access logs bucket must be specified when access logs "

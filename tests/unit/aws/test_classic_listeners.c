@@ -60,6 +60,32 @@ static void listeners__made_anew__undo_makes_the_former_ones(void **state)
     service_kit_free(s);
 }
 
+/* AWS is asked for both before they are tried once more: a balancer that is not there, and ports
+ * that are taken. */
+static void listeners__made_anew__asked_for_without_a_change(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_standing("80:30080 81:30081", "");
+    s->k->ports = "80:31080 81:30081";
+    service_plan(s, true);
+    const struct lb_op *gone = kit_op(s->k, "DeleteLoadBalancerListeners", 0);
+    assert_true(gone->proves_all);
+    const struct lb_op delete = {.arg = gone->proof->arg};
+    const struct aws_write *w = delete.arg;
+    assert_int_equal(gone->proof->verb, LB_DELETE);
+    assert_string_equal(w->action, "DeleteLoadBalancerListeners");
+    assert_string_equal(w->params[0].name, "LoadBalancerName");
+    assert_string_not_equal(w->params[0].value.text, balancer(s)->name);
+    assert_int_equal(strlen(w->params[0].value.text), strlen(balancer(s)->name));
+    const struct lb_op create = {.arg = gone->proof->then->arg};
+    assert_int_equal(gone->proof->then->verb, LB_CREATE);
+    assert_string_equal(
+        kit_params(s->k, &create, "LoadBalancerName"),
+        kit_params(s->k, kit_op(s->k, "CreateLoadBalancerListeners", 1), "LoadBalancerName"));
+    assert_null(gone->proof->then->then);
+    service_kit_free(s);
+}
+
 static void listeners__certificate__is_a_change(void **state)
 {
     (void)state;
@@ -188,6 +214,7 @@ UNIT_MAIN(classic_listeners)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listeners__changed_port__are_made_anew_back_to_back),
         cmocka_unit_test(listeners__made_anew__undo_makes_the_former_ones),
+        cmocka_unit_test(listeners__made_anew__asked_for_without_a_change),
         cmocka_unit_test(listeners__certificate__is_a_change),
         cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
         cmocka_unit_test(listeners__with_and_without_certificate__come_in_requests_of_their_own),

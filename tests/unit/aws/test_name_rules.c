@@ -175,6 +175,22 @@ static void names__allowed_lists__confine(void **state)
     }
 }
 
+/* AWS documents it for network load balancers alone. */
+static void names__prefix_that_is_of_aws__refused_on_an_nlb(void **state)
+{
+    const struct tt_kv kv[] = {{PREFIX "access-log-enabled", "true"}, /* sorted */
+                               {PREFIX "access-log-s3-bucket-prefix", "web/AWSLogs"},
+                               {PREFIX "type", "nlb"}};
+    struct tt_service s = {.annotations = kv, .n_annotations = 3};
+    const struct aws_config c = {.elb_security_group = ""};
+    struct err err = ERR_INIT;
+    assert_int_equal(aws_names_check(*state, &c, &s, NULL, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "no AWSLogs"));
+    s.n_annotations = 2;
+    err_clear(&err);
+    assert_int_equal(aws_names_check(*state, &c, &s, NULL, &err), ERR_OK);
+}
+
 UNIT_MAIN(name_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +199,7 @@ UNIT_MAIN(name_rules)
         PURE_TEST(names__impossible__refused_when_new),
         PURE_TEST(names__fields_that_nobody_reads__refuse_nothing),
         PURE_TEST(names__allowed_lists__confine),
+        PURE_TEST(names__prefix_that_is_of_aws__refused_on_an_nlb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

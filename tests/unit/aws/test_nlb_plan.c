@@ -291,6 +291,7 @@ static void update__tcp_to_udp__old_listener_goes_before_the_new_one(void **stat
                   "4 DeleteTargetGroup");
     assert_string_equal(lb_plan_service(&k->plan, k->service->key)->effects[0],
                         "Port 53 does not answer until its new listener exists.");
+    assert_null(kit_op(k, "DeleteListener", 0)->proof); /* the new group is to ask with */
     k->ports = "53:30053";
     kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener, RegisterTargets; 3 CreateListener; "
                   "4 DeleteTargetGroup");

@@ -87,6 +87,7 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
     struct azure_write *w = (struct azure_write *)(uintptr_t)run->op->arg;
     struct json_object *was = arm_docs_find(&r->docs, w->spec.kind, w->spec.id);
     note(r, run->op);
+    w->sent = w->spec.body != NULL ? json_text(r->a, w->spec.body, JSON_COMPACT) : NULL;
     if (carry_out(r, w, run->err) != ERR_OK) {
         azure_write_failed(w, run->err);
     }
@@ -96,6 +97,13 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
     return HTTP_DONE;
 }
 static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, .step = step};
+
+static void carry_out_all(const struct lb_undo *first)
+{
+    for (const struct lb_undo *u = first; u != NULL; u = u->then) {
+        ((struct lb_undo *)(uintptr_t)u)->type = &carried_out;
+    }
+}
 
 /* The one after them takes back what was let in; the other retreat has stages that are among
  * them. */
@@ -128,11 +136,9 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
     r->stages_end[stage] = plan->n_ops;
     for (size_t i = before; i < plan->n_ops; i++) {
         if (plan->ops[i].verb != LB_KEEP && !s->planning) {
-            struct lb_undo *undo = (struct lb_undo *)(uintptr_t)plan->ops[i].undo;
             plan->ops[i].type = &carried_out;
-            if (undo != NULL) {
-                undo->type = &carried_out;
-            }
+            carry_out_all(plan->ops[i].undo);
+            carry_out_all(plan->ops[i].proof);
         }
     }
     return rc;
@@ -372,6 +378,12 @@ static void result_fail(struct tt_result *result, int32_t code, const char *mess
     o->s->message = arena_strdup(o->r->a, message);
 }
 
+static void result_nobody(struct tt_result *result, const char *why)
+{
+    struct outcome *o = outcome_of(result);
+    o->s->stands = *why == '\0' ? "serves" : arena_strdup(o->r->a, why);
+}
+
 static void result_resource(struct tt_result *result, const char *kind, const char *name)
 {
     (void)result, (void)kind, (void)name;
@@ -446,6 +458,7 @@ static void run(struct stage_rig *r, bool planning)
         outcomes[i] = (struct outcome){.r = r, .s = s};
         s->code = TT_OK;
         s->message = "";
+        s->stands = "";
         s->served = NULL;
         *item = (struct tt_item){.size = sizeof(*item),
                                  .verb = s->verb,
@@ -530,53 +543,6 @@ void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip)
                            name, name, ip));
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
-
-static const char *names_of(struct stage_rig *r, struct json_object *array)
-{
-    const char *text = "";
-    struct json_object *o;
-    AZURE_EACH (o, array) {
-        text = arena_printf(r->a, "%s%s%s", text, text[0] != '\0' ? " " : "", azure_doc_name(o));
-    }
-    return text;
-}
-
-const char *stage_rig_names(struct stage_rig *r, enum azure_kind k)
-{
-    return names_of(r, r->docs.lists[k]);
-}
-
-const char *stage_rig_elements(struct stage_rig *r, const char *lb, const char *array)
-{
-    return names_of(r, azure_array(stage_rig_doc(r, AZURE_LBS, lb), array));
-}
-
-static const char *texts_of(struct stage_rig *r, struct json_object *rule, const char *one,
-                            const char *many)
-{
-    const char *text = str_nonnull(azure_prop_str(rule, one));
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(rule, many)) {
-        text = arena_printf(r->a, "%s%s%s", text, text[0] != '\0' ? "," : "",
-                            json_object_get_string(o));
-    }
-    return text;
-}
-
-const char *stage_rig_rules(struct stage_rig *r)
-{
-    const char *text = "";
-    struct json_object *rule;
-    AZURE_EACH (rule, azure_array(stage_rig_doc(r, AZURE_NSGS, "nsg"), "securityRules")) {
-        text = arena_printf(
-            r->a, "%s%s%s>%s", text, text[0] != '\0' ? " " : "",
-            texts_of(r, rule, "destinationPortRange", "destinationPortRanges"),
-            texts_of(r, rule, "destinationAddressPrefix", "destinationAddressPrefixes"));
-    }
-    return text;
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
@@ -631,6 +597,7 @@ struct stage_rig *stage_rig_new(void)
                                .report_operation = host_operation,
                                .result_ingress = result_ingress,
                                .result_fail = result_fail,
+                               .result_nobody = result_nobody,
                                .result_publish = result_publish,
                                .result_again = result_again,
                                .result_own = result_own,
@@ -656,7 +623,6 @@ struct stage_rig *stage_rig_new(void)
     r->flow.stages = stages;
     wrap_retreats(r, stages);
     r->log = r->events = r->asked = "";
-    r->nobody = NULL;
     r->namespace_labels = "{}";
     arm_docs_init(&r->docs, a);
     stage_rig_put(r, AZURE_NSGS, "{\"name\":\"nsg\",\"properties\":{\"securityRules\":[]}}");
@@ -685,6 +651,7 @@ void stage_rig_free(struct stage_rig *r)
     map_free(r->p.retreated);
     map_free(r->p.firsts);
     map_free(r->p.unlooked);
+    map_free(r->p.forbidden);
     map_free(r->p.refused_tags);
     map_free(r->p.machines);
     map_free(r->p.unplaced);

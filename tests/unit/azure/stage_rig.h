@@ -40,6 +40,7 @@ struct rig_service {
     int64_t again_ms;  /* as it was asked for last; 0: never */
     int32_t code;      /* of its last result */
     const char *message;
+    const char *stands; /* of its last failure: "serves", why not, or "": nothing was said */
 };
 #define STAGE_RIG_STAGES 17 /* with the one that takes back what was let in */
 

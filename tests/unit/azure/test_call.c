@@ -436,6 +436,31 @@ static void missing_token__that_cannot_be_had__ends_the_call(void **state)
     call_close(&c);
 }
 
+static void reference__to_what_is_not_there__asked_once_for_a_public_ip(void **state)
+{
+    static const struct turn refusal = {
+        "PUT",
+        ARM LB V,
+        0,
+        400,
+        NULL,
+        NULL,
+        "{\"error\":{\"code\":\"InvalidResourceReference\",\"message\":\"no prefix\"}}"};
+    static const enum azure_kind kinds[] = {AZURE_PIPS, AZURE_LBS};
+    struct kit *k = *state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct call_kit c;
+        call_open(&c, k, CONFIG);
+        call_begin(&c, AZURE_PUT);
+        c.call.spec.kind = kinds[i];
+        assert_int_equal(azure_call_step(&c.call, &k->req, NULL, &k->err), HTTP_SEND);
+        enum http_next next = answer(&c, "refused", 0, &refusal);
+        assert_int_equal(next, kinds[i] == AZURE_PIPS ? HTTP_DONE : HTTP_SEND);
+        call_close(&c);
+        kit_reset_clock(k);
+    }
+}
+
 /* ---- gates (3.6) ----------------------------------------------------------------------------- */
 
 static void gate__429_closes_it_for_its_kind_and_direction(void **state)
@@ -590,6 +615,7 @@ UNIT_MAIN(call)
         KIT_TEST(request__what_it_carries),
         KIT_TEST(request__of_two_tenants__carries_both_tokens),
         KIT_TEST(refused_token__is_had_anew_once),
+        KIT_TEST(reference__to_what_is_not_there__asked_once_for_a_public_ip),
         KIT_TEST(missing_token__that_cannot_be_had__ends_the_call),
         KIT_TEST(gate__429_closes_it_for_its_kind_and_direction),
         KIT_TEST(gate__closed_for_long__is_told_with_the_time_that_is_left),

@@ -530,25 +530,38 @@ static void explain__nodes_that_cannot_join__are_left_out(void **state)
         const char *config;
         const char *cloud;
         const char *want;
+        const char *label; /* of all nodes; NULL: none */
     } rows[] = {
         {"vmType: standard\nloadBalancerSku: standard\n",
          FILLED("{\"id\":\"" CONFIG("n1") "\"}") "," NIC("n1", IN("kubernetes")) "," NIC(
              "n2", IN("other")) "," NIC("n3", ""),
          "\nNodes: 2 of 3 take part\n"
-         "  n2         left out   it serves load balancer other\n"},
+         "  n2         left out   it serves load balancer other\n",
+         NULL},
         {"vmType: standard\nloadBalancerSku: standard\n",
          FILLED("") "," NIC("n1", IN("other")) "," NIC("n2", IN("other")) "," NIC("n3",
                                                                                   IN("other")),
          "\nNodes: 0 of 3 take part\n"
          "  n1         left out   it serves load balancer other\n"
          "  n2         left out   it serves load balancer other\n"
-         "  n3         left out   it serves load balancer other\n"},
+         "  n3         left out   it serves load balancer other\n",
+         NULL},
         {"vmType: standard\nloadBalancerSku: basic\nprimaryAvailabilitySetName: as1\n",
          FILLED("") "," NIC("n1", "") "," NIC("n2", "") "," NIC("n3", "") "," SET(
              "as1", MACHINE("n1")) "," SET("as2", MACHINE("n2")),
          "\nNodes: 1 of 3 take part\n"
          "  n2         left out   is in VM set as2; load balancer kubernetes is for as1\n"
-         "  n3         left out   is not in VM set as1, which load balancer kubernetes is for\n"},
+         "  n3         left out   is not in VM set as1, which load balancer kubernetes is for\n",
+         NULL},
+        /* a pool is never emptied, so "none" alone would not be true */
+        {"vmType: standard\nloadBalancerSku: standard\n",
+         FILLED("{\"id\":\"" CONFIG("n1") "\"}") "," NIC("n1", IN("kubernetes")) "," NIC(
+             "n2", "") "," NIC("n3", ""),
+         "\nNodes: 0 of 3 take part; 1 is a member still, and serves: the last members stay\n"
+         "  n1         left out   label kubernetes.azure.com/managed: false\n"
+         "  n2         left out   label kubernetes.azure.com/managed: false\n"
+         "  n3         left out   label kubernetes.azure.com/managed: false\n",
+         "unmanaged"},
     };
     struct tt_node nodes[] = {*node(w->a, "n1", ""), *node(w->a, "n2", ""), *node(w->a, "n3", "")};
     nodes[0].provider_id = "azure://" VM("n1");
@@ -556,6 +569,11 @@ static void explain__nodes_that_cannot_join__are_left_out(void **state)
     nodes[2].provider_id = "azure://" VM("n3");
     const struct tt_node *all[] = {&nodes[0], &nodes[1], &nodes[2]};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t k = 0; k < ARRAY_LEN(nodes); k++) {
+            const struct tt_node *like = node(w->a, "", str_nonnull(rows[i].label));
+            nodes[k].labels = like->labels;
+            nodes[k].n_labels = like->n_labels;
+        }
         const char *cloud = arena_printf(w->a, "{\"azure\":{%s,%s}}", rows[i].cloud, PIP_DOC(OURS));
         const struct tt_open_args args =
             args_of(w, arena_printf(w->a, "%s%s", GOOD, rows[i].config), cloud);

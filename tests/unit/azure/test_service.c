@@ -259,6 +259,7 @@ static void private__asked_for_in_vain__a_new_service_is_refused(void **state)
         {"{\"aws-load-balancer-internal\":\"true\"}", NULL}, /* another cloud's */
     };
     static const struct tt_ingress ip = {.ip = "192.0.2.1"};
+    static const struct tt_ingress private[] = {{.ip = "10.240.0.9"}, {.ip = "fd00::9"}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
         struct tt_service svc = *azure_test_service(a, "s", rows[i].annotations, V4);
@@ -271,6 +272,10 @@ static void private__asked_for_in_vain__a_new_service_is_refused(void **state)
         svc.ingress = &ip;
         svc.n_ingress = 1;
         assert_int_equal(azure_internal_check(a, &svc, false, NULL), ERR_OK);
+        for (size_t k = 0; k < ARRAY_LEN(private); k++) { /* an internal load balancer stands */
+            svc.ingress = &private[k];
+            assert_int_equal(azure_internal_check(a, &svc, false, &err), rc);
+        }
     }
 }
 

@@ -12,10 +12,12 @@
 #define USERS_PIP                                                                                  \
     "{\"name\":\"mine\",\"sku\":{\"name\":\"Standard\"},\"properties\":{\"ipAddress\":"            \
     "\"20.9.9.9\",\"publicIPAddressVersion\":\"IPv4\",\"publicIPAllocationMethod\":\"Static\"}}"
-#define ADMIT_WEB          "admit: change network security group nsg [web]\n"
-#define MOVE_WEB           "balancers: change load balancer kubernetes [web]\n"
-#define CLOSE_WEB          "close: change network security group nsg [web]\n"
-#define RELEASE_WEB        "release: delete public IP address kubernetes-aweb [web]\n"
+#define ADMIT_WEB "admit: change network security group nsg [web]\n"
+#define MOVE_WEB  "balancers: change load balancer kubernetes [web]\n"
+#define CLOSE_WEB "close: change network security group nsg [web]\n"
+#define RELEASE_WEB                                                                                \
+    "release: change load balancer kubernetes [web]\n"                                             \
+    "release: delete public IP address kubernetes-aweb [web]\n"
 #define has_rules(r, want) same_text("security rules", stage_rig_rules(r), want)
 
 /* The group's rules, and the status, when the last write of a stage "close" was made. */

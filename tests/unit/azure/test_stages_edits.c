@@ -307,6 +307,23 @@ static void shared_address__port_taken_over_in_the_same_sync__admits_its_new_own
     stage_rig_settled(r);
 }
 
+/* So does a private link whose subnet does not exist, also beside another edit. */
+static void link__in_a_subnet_that_is_not_there__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    edit(r, web,
+         "{\"azure-disable-load-balancer-floating-ip\":\"true\",\"azure-pls-create\":\"true\","
+         "\"azure-pls-ip-configuration-subnet\":\"nope\"}");
+    assert_int_equal(web->code, TT_NOT_FOUND);
+    same_text("message", web->message, "subnet nope of the private link service does not exist");
+    written(r, "");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_plan(r);
+    written(r, "");
+}
+
 /* A public address that a Service keeps asking for when it is made internal, or any other one
  * outside the subnet, is refused before the first write, and what stands stays. */
 static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
@@ -587,6 +604,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(second_family__name_taken_by_the_first__refused_before_the_first_write),
         RIG_TEST(shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients),
+        RIG_TEST(link__in_a_subnet_that_is_not_there__refused_before_the_first_write),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),

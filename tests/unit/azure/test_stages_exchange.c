@@ -9,7 +9,8 @@
 
 #include <limits.h>
 
-#define AT(ip) "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
+#define INTERNAL "{\"azure-load-balancer-internal\":\"true\"}"
+#define AT(ip)   "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
 #define PORT(p, n)                                                                                 \
     "\"ports\":[{\"name\":\"a\",\"port\":" #p ",\"protocol\":\"TCP\",\"nodePort\":" #n "}]"
 
@@ -187,6 +188,27 @@ static void private_addresses__exchange_refused__former_frontends_are_put_back(v
               "aapi-TCP-80 aweb-TCP-80");
 }
 
+/* The status still tells the address of the Service with which it shared the frontend. */
+static void private_address__shared_no_more__another_one_is_taken(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = stage_rig_add(r, "api", INSIDE("10.0.0.70"), PORT(80, 30080));
+    stage_rig_run(r);
+    struct rig_service *web = stage_rig_add(r, "web", INSIDE("10.0.0.70"), PORT(81, 30081));
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("shared", web->status, "10.0.0.70");
+    ask(web, INTERNAL, PORT(81, 30081));
+    stage_rig_run(r);
+    succeeded(web);
+    succeeded(api);
+    same_text("api", api->status, "10.0.0.70");
+    assert_string_not_equal(web->status, "10.0.0.70");
+    same_text("frontends", stage_rig_elements(r, "kubernetes-internal", "frontendIPConfigurations"),
+              "aapi aweb");
+    stage_rig_settled(r);
+}
+
 /* A balancer with as many frontends as Azure allows: no public IP is made for one more. */
 static void full_balancer__a_new_service__refused_before_the_first_write(void **state)
 {
@@ -290,6 +312,7 @@ UNIT_MAIN(stages_exchange)
         RIG_TEST(addresses__exchanged_in_one_batch__both_get_them),
         RIG_TEST(private_addresses__exchanged__are_given_up_first),
         RIG_TEST(private_addresses__exchange_refused__former_frontends_are_put_back),
+        RIG_TEST(private_address__shared_no_more__another_one_is_taken),
         RIG_TEST(full_balancer__a_new_service__refused_before_the_first_write),
         RIG_TEST(full_interfaces__once_told__refused_before_the_first_write),
         RIG_TEST(admitted__for_a_refused_balancer__goes_at_once),

@@ -190,6 +190,56 @@ static void named_twice_in_one_batch__the_first_has_it(void **state)
     same_text("link", stands_on(r, "link"), first ? "lb1-internal/aone" : "lb1-internal/atwo");
 }
 
+/* A Service whose link cannot be made gets nothing, in whatever way it is refused, at no try. */
+static void first_one_is_refused__nothing_is_made(void **state)
+{
+    static const struct {
+        const char *notes;
+        int code;
+        const char *message;
+    } rows[] = {
+        {"{" CREATE "," INTERNAL ",\"azure-pls-name\":\"their-link\"}", TT_EXISTS,
+         "private link service their-link is there already"},
+        {"{" CREATE ",\"azure-disable-load-balancer-floating-ip\":\"true\","
+         "\"azure-pls-name\":\"their-link\"}",
+         TT_EXISTS, "private link service their-link is there already"},
+        {"{" CREATE "," INTERNAL ",\"azure-pls-ip-configuration-subnet\":\"nope\"}", TT_NOT_FOUND,
+         "subnet nope of the private link service does not exist"},
+        {"{" CREATE "," INTERNAL ",\"azure-pls-ip-configuration-ip-address-count\":\"99\"}",
+         TT_INVALID, "want a whole number from 1 to 8"},
+    };
+    struct stage_rig *r = *state;
+    stage_rig_put(r, AZURE_PLSS,
+                  "{\"name\":\"their-link\",\"tags\":{\"k8s-azure-cluster-name\":\"another\"},"
+                  "\"properties\":{}}");
+    struct rig_service *web = stage_rig_add(r, "web", NULL, NULL);
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        web->annotations = rows[i / 2].notes;
+        web->status = "";
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_run(r);
+        assert_int_equal(web->code, rows[i / 2].code);
+        assert_non_null(strstr(web->message, rows[i / 2].message));
+        written(r, "");
+    }
+}
+
+/* One that is served keeps what it has, and gets what else it asks for. */
+static void served_one_is_refused__all_else_is_carried_out(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", "{" INTERNAL "}", NULL);
+    stage_rig_run(r);
+    stage_rig_put(r, AZURE_PLSS,
+                  "{\"name\":\"their-link\",\"tags\":{\"k8s-azure-cluster-name\":\"another\"},"
+                  "\"properties\":{}}");
+    web->spec = "\"ports\":[{\"port\":81,\"nodePort\":30081}]";
+    ensure(r, web, "{" CREATE "," INTERNAL ",\"azure-pls-name\":\"their-link\"}");
+    assert_int_equal(web->code, TT_EXISTS);
+    same_text("rules", stage_rig_elements(r, "kubernetes-internal", "loadBalancingRules"),
+              "aweb-TCP-81");
+}
+
 static void deleted__link_before_frontend(void **state)
 {
     struct stage_rig *r = *state;
@@ -214,6 +264,8 @@ UNIT_MAIN(stages_links)
         RIG_TEST(internal_to_external__link_with_it),
         RIG_TEST(named_by_another__stays_where_it_is),
         RIG_TEST(named_twice_in_one_batch__the_first_has_it),
+        RIG_TEST(first_one_is_refused__nothing_is_made),
+        RIG_TEST(served_one_is_refused__all_else_is_carried_out),
         RIG_TEST(deleted__link_before_frontend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,6 +172,7 @@ static void another_prefix__comes_before_the_old_one_goes(void **state)
                                "admit: change network security group nsg [web]\n"
                                "balancers: change load balancer kubernetes [web]\n"
                                "close: change network security group nsg [web]\n"
+                               "release: change load balancer kubernetes [web]\n"
                                "release: delete public IP address kubernetes-aweb [web]\n";
     stage_rig_plan(r);
     written(r, want);

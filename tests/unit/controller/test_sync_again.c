@@ -117,6 +117,33 @@ static void again__operations_of_each_process__no_event(void **state)
     assert_string_equal("", stand_events(r));
 }
 
+/* An address or a port that another one has had is free when that one was synced. */
+static void again__in_use__ensured_when_a_sync_of_another_has_changed_something(void **state)
+{
+    struct stand *r = *state;
+    const struct fake_answer in_use = {
+        .verb = TT_VERB_ENSURE, .code = TT_IN_USE, .message = "is of Service demo/other"};
+
+    r->provider->plan_operations = 0;
+    fake_provider_answer(r->provider, in_use);
+    fake_provider_answer(r->provider, in_use);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    stand_advance(r, 5000);
+    assert_int_equal(10000, queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock));
+    stand_service(r, "idle", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.11"));
+    stand_run(r);
+    assert_int_equal(10000, queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock));
+    r->provider->plan_operations = 1;
+    stand_service(r, "other", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.12"));
+    stand_run(r);
+    assert_int_equal(1000, queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock));
+    stand_advance(r, 1000);
+    assert_string_equal("ensure demo/web, update demo/web, ensure demo/web, ensure demo/idle, "
+                        "ensure demo/other, ensure demo/web",
+                        stand_story(r));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 UNIT_MAIN(sync_again)
@@ -125,6 +152,7 @@ UNIT_MAIN(sync_again)
         T(again__resync_period__ensured_again_later),
         T(again__result__ensured_again_then),
         T(again__result_of_an_update__ensured_then),
+        T(again__in_use__ensured_when_a_sync_of_another_has_changed_something),
         T(again__operations_of_each_process__no_event),
     };
     return cmocka_run_group_tests_name("controller-sync-again", tests, NULL, NULL);

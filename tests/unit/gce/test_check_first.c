@@ -305,6 +305,24 @@ static void type__slip_of_internal__refused_only_where_nothing_stands(void **sta
     }
 }
 
+/* Of both kinds: it is refused, and goes on. */
+static void type__slip_on_an_internal_one__refused_and_nothing_is_touched(void **state)
+{
+    (void)state;
+    static const char *const slips[] = {ANNOTATED(TYPE("\"INTERNAL\"")),
+                                        ANNOTATED(TYPE("\"internl\""))};
+    for (size_t i = 0; i < ARRAY_LEN(slips); i++) {
+        struct rig *r = start(false);
+        make(r, "web", TYPE("\"Internal\""), "");
+        ok(r, "web", "new");
+        rig_remember(r, "web");
+        (void)rig_mutations(r);
+        rig_edit(r, "web", slips[i]);
+        refused(r, "web", TT_INVALID, "*would make the Service public*");
+        rig_stop(r);
+    }
+}
+
 static void type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told(void **state)
 {
     (void)state;
@@ -322,6 +340,23 @@ static void type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told(voi
 }
 
 #define KEY(key, value) "\"" key "\":\"" value "\""
+
+static void type__slip_by_the_older_key__is_told_of_that_key(void **state)
+{
+    (void)state;
+    static const char named[] = "annotation cloud.google.com/load-balancer-type: \"Internl\"";
+    const char *slip = KEY("cloud.google.com/load-balancer-type", "Internl");
+    struct rig *r = start(false);
+    make(r, "new", slip, "");
+    assert_non_null(strstr(rig_ensure(r, "new")->message, named));
+    make(r, "web", "", "");
+    ok(r, "web", "stands");
+    rig_remember(r, "web");
+    rig_edit(r, "web", ANNOTATED(KEY("cloud.google.com/load-balancer-type", "Internl")));
+    ok(r, "web", "slip");
+    assert_non_null(strstr(rig_findings(r), named));
+    rig_stop(r);
+}
 
 /* By a slip of the key, too, nothing becomes public that asked to be private. */
 static void type__slip_of_the_key__refused_only_where_nothing_stands(void **state)
@@ -545,7 +580,9 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(address__of_the_other_side__refused_while_everything_stands),
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
+        cmocka_unit_test(type__slip_on_an_internal_one__refused_and_nothing_is_touched),
         cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
+        cmocka_unit_test(type__slip_by_the_older_key__is_told_of_that_key),
         cmocka_unit_test(type__slip_of_the_key__refused_only_where_nothing_stands),
         cmocka_unit_test(findings__by_kind_value_flag_and_key),
         cmocka_unit_test(findings__of_each_kind),

@@ -467,6 +467,21 @@ static void explain__target_pool__says_why_and_who(void **state)
     rig_stop(r);
 }
 
+/* Members stay when no node takes part (gce_target_pool_members_plan.c): "0 of 6" alone would not
+ * be true. */
+static void explain__target_pool_without_nodes__says_what_is_left(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_service(r, "web", "{}");
+    ok(r, "web");
+    rig_exclude_nodes(r);
+    const char *t = rig_explain(r, "web")->text;
+    assert_non_null(strstr(t, "Nodes: 0 of 6 take part; 6 are members still, and serve: the last "
+                              "members stay\n"));
+    rig_stop(r);
+}
+
 static void ensure__strict_cloud__address_is_given_back_all_the_same(void **state)
 {
     (void)state;
@@ -508,6 +523,7 @@ UNIT_MAIN(flows)
         cmocka_unit_test(ensure__output_annotations__only_with_the_flag),
         cmocka_unit_test(plan__nothing_is_changed),
         cmocka_unit_test(explain__target_pool__says_why_and_who),
+        cmocka_unit_test(explain__target_pool_without_nodes__says_what_is_left),
         cmocka_unit_test(ensure__strict_cloud__address_is_given_back_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,10 +76,39 @@ static void values__each_slip_is_told_and_no_right_value(void **state)
     }
 }
 
+/* The number of findings of a Service that selects that network. */
+static size_t told_of_network(const char *name, enum gce_kind kind, bool flag)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct gce_options options = {.l4 = {.multi_network = flag}};
+    const struct tt_service *service = test_service_text(
+        a, arena_printf(a,
+                        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"u\"},"
+                        "\"spec\":{\"type\":\"LoadBalancer\",\"selector\":{"
+                        "\"networking.gke.io/network\":\"%s\"}}}",
+                        name));
+    const struct tt_item in = {.service = service};
+    struct lb_item item = {.in = &in};
+    struct lb_sync sync = {.a = a, .life = a, .items = &item};
+    gce_findings(&sync, &item, kind, &options);
+    return item.n_findings;
+}
+
+static void network__that_the_selector_names_without_effect__is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(told_of_network("blue", GCE_KIND_TARGET_POOL, true), 1);
+    assert_int_equal(told_of_network("blue", GCE_KIND_ILB_GROUPS, true), 1);
+    assert_int_equal(told_of_network("blue", GCE_KIND_NETLB_NEGS, false), 1);
+    assert_int_equal(told_of_network("blue", GCE_KIND_NETLB_NEGS, true), 0);
+    assert_int_equal(told_of_network("default", GCE_KIND_TARGET_POOL, false), 0);
+}
+
 UNIT_MAIN(slips)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(values__each_slip_is_told_and_no_right_value),
+        PURE_TEST(network__that_the_selector_names_without_effect__is_told),
         PURE_TEST(keys__each_slip_is_told_and_no_right_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,11 +67,10 @@ struct fixture {
     const char *settled;   /* key that facts() settles */
     const char *poison;    /* letter: shared operations that serve it are refused: reason unknown */
     bool replaces;         /* what is "old/…" in the cloud goes before its replacement comes */
-    const char
-        *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
-    bool proves;   /* … and whether it may be deleted, and the new one made */
-    bool asks;     /* … and the cloud is asked before whether it may be made again */
-    bool tidies;   /* the second stage does nothing else, and another one follows */
+    const char *retreats;  /* letters: "main/…" of these goes again if they fail; NULL: none */
+    int proves;  /* … and whether it may be deleted, and the new one made; 2: by one chain */
+    bool asks;   /* … and the cloud is asked before whether it may be made again */
+    bool tidies; /* the second stage does nothing else, and another one follows */
     const char *leaves; /* letters: the second stage takes away by what clients reach these */
     bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
     bool awaits;  /* … and not before the status names that */
@@ -221,12 +220,14 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
 /* A request under that name, to be refused for it. */
-static const struct lb_undo *proof_of(struct fixture *f, const char *name, bool removes)
+static const struct lb_undo *proof_of(struct fixture *f, const char *name, bool removes,
+                                      const struct lb_undo *then)
 {
     struct change *c = ARENA_NEW(f->a, struct change);
     struct lb_undo *u = ARENA_NEW(f->a, struct lb_undo);
     *c = (struct change){.f = f, .entry = arena_printf(f->a, ";%s;", name), .removes = removes};
-    *u = (struct lb_undo){.verb = removes ? LB_DELETE : LB_CREATE,
+    *u = (struct lb_undo){.then = then,
+                          .verb = removes ? LB_DELETE : LB_CREATE,
                           .kind = "thing",
                           .name = name,
                           .type = &change_type,
@@ -234,8 +235,7 @@ static const struct lb_undo *proof_of(struct fixture *f, const char *name, bool 
     return u;
 }
 
-/* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as
- * plan.h has it. */
+/* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn (plan.h). */
 static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
 {
     struct change *c = ARENA_ARRAY(f->a, struct change, 2);
@@ -254,7 +254,9 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
         struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
                                 .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0],
                                 .undo = undo, .ask = f->asks ? undo : NULL);
-        op.proof = f->proves ? proof_of(f, "none/a", true) : NULL;
+        op.proves_all = f->proves == 2;
+        op.proof = op.proves_all ? proof_of(f, "old/a", false, NULL) : NULL;
+        op.proof = f->proves > 0 ? proof_of(f, "none/a", true, op.proof) : NULL;
         (void)lb_plan_add(plan, key, &op);
     }
 }
@@ -271,7 +273,7 @@ static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, c
     struct lb_op op = LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
                             .why = "it is tested", .type = &change_type, .arg = c, .calls = 1,
                             .parallel = !f->replaces);
-    op.asked = f->proves && !removes ? proof_of(f, "old/a", false) : NULL;
+    op.asked = f->proves == 1 && !removes ? proof_of(f, "old/a", false, NULL) : NULL;
     if (f->keeps_forbidden) {
         op.tolerate = LB_TOLERATE_FORBIDDEN;
         op.forbidden_event = "do it by hand";

@@ -122,13 +122,14 @@ static void reconcile__spared_for_a_right__carried_out_once_it_is_back(void **st
                 {"do old/a", ERR_FORBIDDEN, false},
                 {"do old/a", ERR_QUOTA, false},
                 {"do none/a", ERR_TRANSIENT, false}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        size_t row = i / 2;
         struct fixture *f = old_stands(*state, "E");
-        f->proves = true;
+        f->proves = (int)(1 + i % 2);
         f->items[0].flags = TT_ITEM_SPARE | TT_ITEM_ASKS;
-        f->trouble[0] = (struct trouble){rows[i].where, rows[i].code, 1, NULL};
-        assert_code(fixture_drive(f, false), rows[i].proven ? TT_OK : TT_IN_USE);
-        assert_string_equal(str_buf_text(&f->cloud), rows[i].proven ? ";main/a;" : ";old/a;");
+        f->trouble[0] = (struct trouble){rows[row].where, rows[row].code, 1, NULL};
+        assert_code(fixture_drive(f, false), rows[row].proven ? TT_OK : TT_IN_USE);
+        assert_string_equal(str_buf_text(&f->cloud), rows[row].proven ? ";main/a;" : ";old/a;");
         fixture_done(f);
     }
     struct fixture *f = old_stands(*state, "E"); /* a planner that cannot ask */

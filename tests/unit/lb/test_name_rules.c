@@ -162,7 +162,7 @@ static void names_check__literal_and_lone__pieces_that_count(void **state)
         struct tt_kv kv;
         const struct tt_service s = with(rows[i].value, false, &kv);
         struct err err = ERR_INIT;
-        print_message("# row %zu: \"%s\"\n", i, rows[i].value);
+        print_message("# row %zu\n", i);
         assert_int_equal(names_check(a, &all, &s, NULL, &err), rows[i].code);
     }
     arena_free(a);

@@ -92,6 +92,8 @@ static bool world_command(struct flow_kit *k, char **w, size_t n)
                        n > 1 ? str_join(k->a, (const char *const *)w + 1, n - 1, " ") : "");
     } else if (str_eq(w[0], "forbid")) {
         k->forbidden = !k->forbidden;
+    } else if (str_eq(w[0], "unwritten")) {
+        k->unwritten = !k->unwritten;
     } else if (str_eq(w[0], "refuse-address")) {
         k->refusing = (struct ip_addr){.len = 0};
         (void)ip_parse(w[1], &k->refusing); /* "none": nothing is refused any more */

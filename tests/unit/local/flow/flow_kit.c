@@ -153,6 +153,18 @@ static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress
     }
 }
 
+static struct flow_kit *current; /* the ops and results have no argument of ours */
+
+static int32_t result_publish(struct tt_result *r)
+{
+    return flow_world_publish(current, r);
+}
+
+static void result_serves(struct tt_result *r)
+{
+    (void)result_publish(r);
+}
+
 static void result_exists(struct tt_result *r, int32_t exists)
 {
     (void)r;
@@ -178,8 +190,6 @@ static void result_resource(struct tt_result *r, const char *kind, const char *n
     (void)name;
 }
 
-static struct flow_kit *current; /* the ops have no argument of ours */
-
 static void result_own(struct tt_result *r, uint32_t bits)
 {
     bool director = strstr(str_nonnull(current->config), "role: director") != NULL;
@@ -193,17 +203,6 @@ static void result_annotation(struct tt_result *r, const char *key, const char *
     (void)r;
     (void)key;
     (void)value;
-}
-
-static void result_text(struct tt_result *r, const char *text)
-{
-    str_append(&r->text, text);
-}
-
-static void result_row(struct tt_result *r, const struct tt_explain_row *row)
-{
-    str_appendf(&r->text, "%s %s %s; ", str_or(row->subject, "-"), str_or(row->value, "-"),
-                str_or(row->outcome, "-"));
 }
 
 static void result_done(struct tt_result *r)
@@ -396,13 +395,15 @@ void flow_kit_begin(struct flow_kit *k)
         .result_ingress = result_ingress,
         .result_exists = result_exists,
         .result_fail = result_fail,
+        .result_serves = result_serves,
+        .result_publish = result_publish,
         .result_again = result_again,
         .service_again = flow_others_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
         .result_own = result_own,
-        .result_text = result_text,
-        .result_row = result_row,
+        .result_text = flow_world_text,
+        .result_row = flow_world_row,
         .result_done = result_done,
     };
     k->call = (struct tt_call){.size = sizeof k->call,
@@ -574,11 +575,8 @@ static void take_result(struct flow_kit *k, const struct tt_item *item, struct k
     const char *status = goes ? "" : s->result.has_ingress ? s->result.ingress : s->status;
     if (goes && s->deleting) {
         s->gone = k->moved = true;
-    } else if (!str_eq(status, s->status)) {
-        k->moved = true;
-        s->version++;
-        s->seen = NULL;
-        (void)snprintf(s->status, sizeof s->status, "%s", status);
+    } else {
+        flow_world_write_status(k, s, status);
     }
 }
 

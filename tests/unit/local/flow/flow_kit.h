@@ -25,6 +25,7 @@
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that
  *                     failed
  *   update KEY …      the same after nodes have changed: no status is written
+ *   unwritten         from now on no status can be written, or again all can
  *   upkeep KEY …      the same for Services that are refused, by what stands (TT_ITEM_UNPROVEN)
  *   idle              syncs until nothing is left to do, and time passes while destinations drain;
  *                     fails when that does not come, or a Service fails 9 times
@@ -121,6 +122,7 @@ struct flow_kit {
     bool forbidden;          /* to write */
     bool updates;            /* syncs are updates of backends */
     bool unproven;           /* … of Services that are refused */
+    bool unwritten;          /* no status can be written */
     bool directed;           /* there is a director's thread */
     uint32_t drift;          /* --drift */
     int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
@@ -195,6 +197,12 @@ void flow_others_event(struct flow_kit *k, const struct tt_service *service, con
                        const char *message);
 
 /* --- flow_world.c: Services, nodes, slices and the kernel's state ----------------------------- */
+/* Unless none can be written. */
+void flow_world_write_status(struct flow_kit *k, struct kit_service *s, const char *status);
+void flow_world_text(struct tt_result *r, const char *text);
+void flow_world_row(struct tt_result *r, const struct tt_explain_row *row);
+/* As the host's result_publish(). */
+int32_t flow_world_publish(struct flow_kit *k, const struct tt_result *r);
 struct kit_service *flow_world_service(struct flow_kit *k, const char *key);
 void flow_world_make(struct flow_kit *k, const char *key, const char *words);
 /* All that live, sorted, as the host shows them. */

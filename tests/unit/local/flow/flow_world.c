@@ -480,3 +480,36 @@ void flow_world_foreign(struct flow_kit *k, const char *what)
     fake_kernel_elements(k->kernel, take_element, &t);
     (void)k->real_ops.nft_commit(k->kernel, "trimtab", t.changes, t.n, &err);
 }
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+void flow_world_write_status(struct flow_kit *k, struct kit_service *s, const char *status)
+{
+    if (!k->unwritten && !str_eq(status, s->status)) {
+        k->moved = true;
+        s->version++;
+        s->seen = NULL;
+        (void)snprintf(s->status, sizeof s->status, "%s", status);
+    }
+}
+
+int32_t flow_world_publish(struct flow_kit *k, const struct tt_result *r)
+{
+    for (size_t i = 0; i < k->n_services; i++) {
+        if (&k->services[i].result == r) {
+            flow_world_write_status(k, &k->services[i], r->ingress);
+        }
+    }
+    return k->unwritten ? TT_TRANSIENT : TT_OK;
+}
+
+void flow_world_text(struct tt_result *r, const char *text)
+{
+    str_append(&r->text, text);
+}
+
+void flow_world_row(struct tt_result *r, const struct tt_explain_row *row)
+{
+    str_appendf(&r->text, "%s %s %s; ", str_or(row->subject, "-"), str_or(row->value, "-"),
+                str_or(row->outcome, "-"));
+}

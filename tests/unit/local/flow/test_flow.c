@@ -7,8 +7,14 @@
 
 #define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
 
-#define Q  "invalid(pool \"q\" is not configured (there are: p)) "
-#define LC "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "
+#define Q "invalid(pool \"q\" is not configured (there are: p)) "
+/* It has left 10.0.0.0 for 10.0.0.8, or is about to. */
+#define BOTH TWO("10.0.0.0") TWO("10.0.0.8")
+#define MOVES                                                                                      \
+    "pool [10.0.0.0/30]}, {name: q, addresses: [10.0.0.8/29]; svc d/a; idle; svc d/a pool=q; "     \
+    "unwritten; "
+#define UNWRITTEN "transient(the status could not be written, and what it names stays) "
+#define LC        "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "
 
 static const struct row {
     const char *name, *script, *want;
@@ -22,6 +28,10 @@ static const struct row {
     {"director: the status goes",
      "config role: director; svc d/a st=10.0.0.3; idle; svc d/a st=; idle; state; plan",
      "plan(0) "},
+    {"director: ignored, and the status names the address until the allocator has emptied it",
+     "config role: director; svc d/a st=10.0.0.3; idle; svc d/a ignore st=10.0.0.3; sync; state; "
+     "svc d/a ignore st=; sync; state",
+     TWO("10.0.0.3")},
     {"director: two have one address",
      "config role: director; svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state",
      "d/b!in-use(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
@@ -270,6 +280,29 @@ static const struct row {
     {"no ctnetlink: a Service goes all the same, and that is logged once",
      "foreign ctnetlink off; svc d/a; svc d/b; idle; delete d/a; sync; delete d/b; sync; state",
      "log(" LOCAL_CT_NONE ") "},
+    {"ignored, and the status cannot be written: what it names stays until it can",
+     "svc d/a; idle; svc d/a ignore; unwritten; sync; state; status d/a; restart; sync; state; "
+     "unwritten; sync; state; status d/a",
+     "d/a!" UNWRITTEN TWO("10.0.0.0") "d/a=10.0.0.0 d/a!" UNWRITTEN TWO("10.0.0.0") "d/a= "},
+    {"another pool, and the status cannot be written: both addresses serve, and no third one is "
+     "given, whoever syncs",
+     MOVES "sync; state; sync; state; update d/a; state; restart; sync; state; status d/a; "
+           "unwritten; sync; status d/a; sync; state; plan",
+     BOTH BOTH BOTH BOTH "d/a=10.0.0.0 d/a=10.0.0.8 10.0.0.8[d/a] held 80/tcp rr4 n1:30080*2 "
+                         "n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"the same while its own range is gone, and it asks for the move",
+     "svc d/a; idle; pool [10.0.0.8/29]; restart; svc d/a move; unwritten; sync; state; sync; "
+     "update d/a; restart; sync; state; status d/a; unwritten; sync; sync; status d/a",
+     BOTH BOTH "d/a=10.0.0.0 d/a=10.0.0.8 "},
+    {"an address that it names, and the status cannot be written",
+     "svc d/a; idle; svc d/a ask=10.0.0.8; pool [10.0.0.0/28]; restart; unwritten; sync; state; "
+     "sync; update d/a; state; unwritten; sync; sync; status d/a",
+     BOTH BOTH "d/a=10.0.0.8 "},
+    {"a family fewer, and the status cannot be written",
+     "svc d/a fam=46; idle; svc d/a fam=4; unwritten; sync; sync; update d/a; owned; unwritten; "
+     "sync; sync; status d/a",
+     "guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp of d/a used; guard fd00:: of d/a used; "
+     "frontend [fd00::]:80/tcp of d/a used; d/a=10.0.0.0 "},
     {"A39 served, then to be left alone: all of it goes, and then nothing is done",
      "svc d/a; idle; svc d/a ignore; sync; state; status d/a; writes; sync; writes; svc d/a; idle; "
      "state",
@@ -320,6 +353,10 @@ static const struct row {
      "left(d/a) guard 10.0.0.0 of d/a removable; frontend 10.0.0.0:80/tcp of d/a removable; guard "
      "10.0.0.1 of d/b used; frontend 10.0.0.1:80/tcp of d/b used; 10.0.0.1[d/b] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"another program empties a status: the address stays",
+     "svc d/b; idle; svc d/b st=10.0.0.0; svc d/a; idle; svc d/a st=10.0.0.1; idle; delete d/b; "
+     "idle; writes; svc d/a; idle; status d/a; writes; plan",
+     "writes(11) d/a=10.0.0.1 writes(0) plan(0) "},
     {"statuses claim first",
      "svc d/a; svc d/b st=10.0.0.0 created=2; idle; status d/a; status d/b; state",
      "d/a=10.0.0.1 d/b=10.0.0.0 10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "

@@ -101,6 +101,24 @@ static const struct row {
     {"A32", P, "see d/a st=192.168.1.1; grant d/a",
      "d/a!implemented-elsewhere(its address 192.168.1.1 is in no pool, and the Service was never "
      "served here) "},
+    {"a wiped status", P,
+     "see d/x st=10.0.0.0; see d/a st=10.0.0.1 ours; gone d/x; at 100; see d/a ours; grant d/a; "
+     "see d/a st=lb.example.com ours; grant d/a; see d/a st=10.0.0.3 ours; grant d/a",
+     "d/a=10.0.0.1 d/a=10.0.0.1 d/a=10.0.0.3 "},
+    {"a status with an address of no pool", P,
+     "see d/x st=10.0.0.0; see d/a st=10.0.0.1 ours; gone d/x; at 100; see d/a st=203.0.113.7 "
+     "ours; grant d/a; see d/b st=203.0.113.8 ours; grant d/b",
+     "d/a=10.0.0.1 d/b=203.0.113.8^ "},
+    {"a wiped status, and nothing is asked for any more", P,
+     "see d/a st=10.0.0.0 ours; see d/a no; at 100; see d/b; grant d/b", "d/b=10.0.0.0 "},
+    {"a wiped status of another's address", P,
+     "see d/b st=10.0.0.5 created=1; see d/a st=10.0.0.5 ours created=2; see d/a created=2 ours; "
+     "grant d/a",
+     "d/a=10.0.0.0 "},
+    {"one family of a status is wiped", P " q=fd00::-fd00::ff",
+     "see d/a fam=46 pol=R st=10.0.0.3,fd00::3 ours; see d/a fam=46 pol=R st=10.0.0.3 ours; "
+     "grant d/a",
+     "d/a=10.0.0.3,fd00::3 "},
     {"A33", P, "see d/a st=lb.example.com; grant d/a", "d/a=10.0.0.0 "},
     {"A34", "p=10.0.0.0-10.0.0.1 d/a@10.0.0.1",
      "see d/b; grant d/b; see d/c; grant d/c; see d/e ask=10.0.0.1; grant d/e; see d/a; grant d/a",

@@ -176,6 +176,10 @@ static void world__time_neighbours_connections(void **state)
     assert_int_equal(ended, 0);
     assert_int_equal(k->ops->connections_delete(k, gone, 2, &ended, NULL), ERR_OK);
     assert_int_equal(ended, 1);
+    const struct local_connection any = {.id = id};
+    fake_kernel_connection(k, &id, &target, 30080);
+    assert_int_equal(k->ops->connections_delete(k, &any, 1, &ended, NULL), ERR_OK);
+    assert_int_equal(ended, 1);
     k->ops->free(k);
 }
 

@@ -182,6 +182,32 @@ static void settings__by_control__part_of_the_state(void **state)
     fixture_stop(f);
 }
 
+/* Nothing that a page has not shown yet is hidden by it, and nothing is shown twice. */
+static void list__deleted_and_made_between_its_pages__no_other_item_is_hidden(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("pages", NULL);
+    fixture_must(f, "PUT", "/sim/settings/azure", "{\"page_size\":2}");
+    for (int i = 1; i <= 5; i++) {
+        arm_must(f, "PUT", arena_printf(f->a, PIP "%d", i), PIP_BODY);
+    }
+    arm_must(f, "GET", NET "/publicIPAddresses", NULL);
+    assert_string_equal(arm_text(f, "value.0.name"), "pip1");
+    const char *next = arena_strdup(f->a, arm_text(f, "nextLink") + strlen(f->url));
+    arm_must(f, "DELETE", PIP "1", NULL);
+    arm_must(f, "DELETE", PIP "2", NULL);
+    arm_must(f, "PUT", PIP "0", PIP_BODY);
+    arm_must(f, "GET", next, NULL);
+    assert_int_equal(arm_len(f, "value"), 2);
+    assert_string_equal(arm_text(f, "value.0.name"), "pip3");
+    next = arena_strdup(f->a, arm_text(f, "nextLink") + strlen(f->url));
+    arm_must(f, "GET", next, NULL);
+    assert_int_equal(arm_len(f, "value"), 1);
+    assert_string_equal(arm_text(f, "value.0.name"), "pip5");
+    assert_string_equal(arm_text(f, "nextLink"), "");
+    fixture_stop(f);
+}
+
 static void document__that_is_going__says_so(void **state)
 {
     (void)state;
@@ -211,6 +237,7 @@ UNIT_MAIN(protocol)
         cmocka_unit_test(answer__headers__name_the_request),
         cmocka_unit_test(allowance__used_up__429_until_it_grows_again),
         cmocka_unit_test(settings__by_control__part_of_the_state),
+        cmocka_unit_test(list__deleted_and_made_between_its_pages__no_other_item_is_hidden),
         cmocka_unit_test(document__that_is_going__says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,7 +188,14 @@ static void buckets__listed_in_the_settings__no_other_exists(void **state)
          LB_ATTRIBUTE("access_logs.s3.enabled",
                       "true") "&Attributes.member.2.Key=access_logs.s3.bucket&"
                               "Attributes.member.2.Value=logs",
-         CFG, "logs"}};
+         CFG, "logs"},
+        {"a prefix of AWS",
+         LB_ATTRIBUTE("access_logs.s3.enabled",
+                      "true") "&Attributes.member.2.Key=access_logs.s3.bucket&"
+                              "Attributes.member.2.Value=logs&"
+                              "Attributes.member.3.Key=access_logs.s3.prefix&"
+                              "Attributes.member.3.Value=a/AWSLogs",
+         CFG, "AWSLogs"}};
     static const struct lb_row classic[] = {
         {"not listed, classic",
          "Action=ModifyLoadBalancerAttributes&LoadBalancerName=clb&LoadBalancerAttributes."
