@@ -9,7 +9,7 @@
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
 {
     const struct sync_scope scope = cmd_session_scope(s);
-    bool ensures = scope_wants(&scope, svc) && svc->deleted_us == 0;
+    bool ensures = scope_wants(&scope, svc) && svc->deleted_us == 0 && !cmd_session_is_gone(s, svc);
     return ensures ? TT_VERB_ENSURE : TT_VERB_DELETE;
 }
 
