@@ -293,6 +293,13 @@ static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it
     }
 }
 
+/* A Service that goes has lost all that AWS showed; the rest goes with a second look. */
+static int complete(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    return aws_check_young(y, &y->items[item - s->items], err);
+}
+
 /* The address of the balancer, which has all that it needs. */
 static void serves(struct lb_sync *s, struct lb_item *item)
 {
@@ -409,6 +416,7 @@ const struct lb_flow aws_flow = {
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
     .own = own,
+    .complete = complete,
     .serves = serves,
     .status = status,
     .failed = failed,
