@@ -18,7 +18,7 @@ static uint32_t flags_of(const struct cmd_session *s, const char *key)
     const struct sync_scope scope = cmd_session_scope(s);
     const struct tt_service *svc = cmd_session_service(s, key);
     const struct tt_service *previous = cmd_session_previous(s, key);
-    enum mark mark = mark_of(s->a, previous == NULL ? svc : previous);
+    enum mark mark = mark_of(s->a, previous == NULL ? svc : previous, s->plugin->desc.name);
     bool edits = previous != NULL && scope_is_edit(&scope, previous, svc);
     return (mark == MARK_MADE ? TT_ITEM_MADE : 0) |
            (mark != MARK_NONE || edits ? TT_ITEM_PUT_RIGHT : 0);

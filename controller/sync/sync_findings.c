@@ -73,7 +73,7 @@ static const struct tt_condition *condition_now(const struct sync_item *item)
 static bool is_ours(const struct sync_item *item)
 {
     return item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0 ||
-           mark_of(item->a, item->svc) != MARK_NONE;
+           mark_of(item->a, item->svc, item->s->desc->name) != MARK_NONE;
 }
 
 /* A process before this one may have told it: then the condition stands there. */

@@ -247,12 +247,12 @@ void sync_mark_load(struct sync_item *item);
 /* TT_ITEM_PUT_RIGHT, TT_ITEM_MADE: for an ensure by `svc`, the item's Service or an older
  * state of it. */
 uint32_t sync_mark_flags(const struct sync_item *item, const struct tt_service *svc);
-/* The patch that writes the mark before the first mutation of this ensure; NULL: none is to come,
- * or it is there.  One of a load balancer that is being made goes with a finalizer (or with the
- * status), one of an edit also alone: *ret_alone. */
+/* The patch that writes the mark before the first mutation of this ensure, or adds the provider to
+ * one that names none; NULL: none is to come, or it is there.  One of a load balancer that is being
+ * made goes with a finalizer (or with the status), one of an edit also alone: *ret_alone. */
 const char *sync_mark_due(const struct sync_item *item, bool *ret_alone);
-/* The patch that writes it, NULL: that takes it off. */
-const char *sync_mark_body(struct arena *a, const char *text);
+/* The patch that writes it, with mark_by_text() of it as `by`; both NULL: that takes it off. */
+const char *sync_mark_body(struct arena *a, const char *text, const char *by);
 /* The patch that goes with that of the status: the mark of what was made or edited names these
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
@@ -263,7 +263,8 @@ bool sync_mark_was_taken(const struct sync_item *item);
 /* The server has refused the mark that names the addresses: it goes by itself next time. */
 void sync_mark_owe(struct sync_item *item);
 bool sync_mark_is_owed(const struct sync_item *item);
-/* The patch that takes it off, whatever UID it names; NULL if there is none. */
+/* The patch that takes it off, whatever UID it names; NULL if there is none, or it is another
+ * provider's, who has something to clean up himself. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written; with `owed` it was refused, and what came with it was taken: it follows later. */
 void sync_mark_note(struct sync_item *item, bool owed);

@@ -361,7 +361,7 @@ static void let_go(const struct aws_sync *y, const struct aws_item *it)
     const struct tt_item *in = it->item->in;
     bool over = it->claim == AWS_CLAIM_GOES && in->verb != TT_VERB_DELETE &&
                 it->item->err.code == ERR_IMPLEMENTED_ELSEWHERE;
-    if (over && mark_has_addresses(y->s->a, in->service)) {
+    if (over && mark_has_addresses(in->service, AWS_PROVIDER)) {
         y->p->host->result_drop_finalizer(in->result, LB_CLEANUP_FINALIZER);
         aws_memory_drop(y->p->memory, in->service->uid);
     }
@@ -411,7 +411,7 @@ static const struct lb_stage stages[] = {
 };
 
 const struct lb_flow aws_flow = {
-    .name = "aws",
+    .name = AWS_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),

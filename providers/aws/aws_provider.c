@@ -150,7 +150,7 @@ const struct tt_provider tt_aws_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
     .size = sizeof(struct tt_provider),
-    .name = "aws",
+    .name = AWS_PROVIDER,
     .version = TRIMTAB_VERSION,
     .capabilities =
         TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF | TT_CAP_ASKS_AGAIN,

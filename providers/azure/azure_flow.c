@@ -296,7 +296,7 @@ static const struct lb_retreat retreats[] = {
 };
 
 const struct lb_flow azure_flow = {
-    .name = "azure",
+    .name = AZURE_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),

@@ -589,7 +589,7 @@ static const struct lb_stage stages[] = {
 };
 
 const struct lb_flow gce_flow = {
-    .name = "gce",
+    .name = GCE_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),

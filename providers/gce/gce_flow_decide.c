@@ -7,6 +7,7 @@
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 /* A deletion of an external balancer of ingress-gce's, whose mark a target pool may bear, too: the
  * look that tells is the same that the deletion begins with. */
@@ -153,7 +154,7 @@ bool gce_flow_has_sign(const struct tt_service *svc)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     return has_kinds_finalizer(svc) || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER) ||
-           mark_of(a, svc) != MARK_NONE;
+           mark_of(a, svc, GCE_PROVIDER) != MARK_NONE;
 }
 
 #define YOUNG_US (60 * INT64_C(1000000))

@@ -368,7 +368,7 @@ bool aws_status_names_ours(const struct aws_service *s)
 /* A load balancer that was never complete has a mark without addresses. */
 static bool was_served(struct arena *a, const struct tt_service *in)
 {
-    return mark_has_addresses(a, in) || mark_of(a, in) == MARK_NONE;
+    return mark_has_addresses(in, AWS_PROVIDER) || mark_of(a, in, AWS_PROVIDER) == MARK_NONE;
 }
 
 enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s)

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
+#define GCE_PROVIDER "gce" /* its name, in marks, too (common/lb/mark_rules.h) */
+
 #define GCE_CLASS_EXTERNAL_LEGACY "networking.gke.io/l4-regional-external-legacy"
 #define GCE_CLASS_INTERNAL_LEGACY "networking.gke.io/l4-regional-internal-legacy"
 #define GCE_CLASS_INTERNAL        "networking.gke.io/l4-regional-internal" /* ingress-gce */

@@ -119,6 +119,9 @@ const char *stand_story(struct stand *r);
 #define STAND_CLUSTER_IP "\"type\":\"ClusterIP\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]"
 #define STAND_WITH_F     "\"finalizers\":[\"" STAND_F "\"]"
 #define STAND_DELETING   "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""
+/* Our mark (common/lb/mark_rules.h) with this text, in annotations. */
+#define STAND_MARK(text)                                                                           \
+    "\"trimtab.io/carried-out-by\":\"fake " text "\",\"trimtab.io/carried-out\":\"" text "\""
 #define STAND_STATUS(ip) "\"loadBalancer\":{\"ingress\":[{\"ip\":\"" ip "\",\"ipMode\":\"VIP\"}]}"
 
 #endif

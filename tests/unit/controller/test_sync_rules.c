@@ -103,9 +103,13 @@ static void scope_is_edit__annotations_that_ask_for_something(void **state)
         const char *key;
         bool edit, edit_of_all; /* with a list of wishes; without one */
     } rows[] = {
-        {"example.com/size", true, true},       {"ranges", true, true},
-        {"example.com/own-note", false, false}, {"trimtab.io/carried-out", false, false},
-        {"trimtab.io/last-plan", false, false}, {"argocd.argoproj.io/tracking-id", false, true},
+        {"example.com/size", true, true},
+        {"ranges", true, true},
+        {"example.com/own-note", false, false},
+        {"trimtab.io/carried-out", false, false},
+        {"trimtab.io/carried-out-by", false, false},
+        {"trimtab.io/last-plan", false, false},
+        {"argocd.argoproj.io/tracking-id", false, true},
     };
     struct tt_service was = svc("LoadBalancer", NULL, true, false);
     struct sync_scope s = scope;
