@@ -123,7 +123,7 @@ struct lb_retreat {
 };
 
 struct lb_flow {
-    const char *name;
+    const char *name; /* the provider's (mark_rules.h) */
     /* Reads what must be known before planning; may settle items
      * (IMPLEMENTED_ELSEWHERE, INVALID). May be NULL. */
     int (*facts)(struct lb_sync *s, struct err *err);

@@ -211,8 +211,8 @@ bool sync_says_gone(int code, const char *message);
 /* Lets go of the cleanup finalizer, unless that is none of ours, and those that the
  * provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
-int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
-                      struct err *err);
+/* Takes the addresses out of the status after a deletion; those of another controller stay. */
+int sync_write_no_status(struct sync_item *item, struct err *err);
 /* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the
  * reports; `elsewhere`: the load balancer is another controller's, and what is said of it, too. */
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);

@@ -381,17 +381,14 @@ static bool is_of_l4(const struct gce_item *g)
 static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names)
 {
-    if (!gce_flow_is_built(item)) { /* it only loses what it has */
-        *ret_names = NULL;
-        return 0;
-    }
     const struct gce_item *g = gce_item_of(item);
+    bool built = gce_flow_is_built(item);
     const char **names = ARENA_ARRAY(s->life, const char *, GCE_KIND_MAX + 1);
     size_t n = 0;
     for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
         bool goes = (g->former & BIT(k)) != 0;
         const char *name = gce_kind_finalizer((enum gce_kind)k);
-        if (name != NULL && (goes || k == (int)g->decision.mark)) {
+        if (name != NULL && (goes || (built && k == (int)g->decision.mark))) {
             names[n++] = name;
         }
     }

@@ -154,7 +154,7 @@ bool gce_flow_has_sign(const struct tt_service *svc)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     return has_kinds_finalizer(svc) || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER) ||
-           mark_of(a, svc, GCE_PROVIDER) != MARK_NONE;
+           mark_is_by(svc, GCE_PROVIDER) || mark_of(a, svc, GCE_PROVIDER) != MARK_NONE;
 }
 
 #define YOUNG_US (60 * INT64_C(1000000))
@@ -209,7 +209,9 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     if (svc->n_ingress == 0 && !has_kinds_finalizer(svc) && !may_have_lost_its_marks(s, svc)) {
         return false;
     }
-    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS || svc->lb_class != NULL;
+    bool made = item->in->verb == TT_VERB_DELETE && mark_is_by(svc, GCE_PROVIDER); /* of any kind */
+    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS || svc->lb_class != NULL ||
+           made;
 }
 
 /* Beside another program that has the legacy part, a new internal Service may be that one's. */

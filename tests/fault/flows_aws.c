@@ -6,6 +6,14 @@
 #define OTHERS NOTE("type") ":\"external\""
 #define OVER   NOTE("handed-over") ":\"true\""
 
+/* Another controller's class comes while no controller runs, and the finalizers go. */
+#define TO_OTHERS                                                                                  \
+    .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")},                                 \
+              {STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","          \
+               "\"loadBalancerClass\":\"example.com/lb\"}}"}},                                     \
+    .cold = true, .ends = {"!{default/web}"}
+
 const struct flow flows_aws[] = {
     /* ---- network balancers come ---- */
     {AWS, .name = "aws-nlb-first", .steps = {{STEP_CREATE, "web", NLB_OF(ONE_PORT)}}},
@@ -84,6 +92,8 @@ const struct flow flows_aws[] = {
     {AWS, .name = "aws-classic-again", .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", CLASSIC}}},
     /* ---- handed over to another controller ---- */
+    {AWS, .name = "aws-nlb-to-others", .start = {NEAR, WEB}, TO_OTHERS},
+    {AWS, .name = "aws-classic-to-others", .start = {OLD, WEB_CLASSIC}, TO_OTHERS},
     {AWS, .name = "aws-nlb-handed-over", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS)},
                {STEP_REST, "web", NULL},

@@ -12,6 +12,7 @@
  * built.  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/decide/gce_decide_table.h"
 #include "providers/gce/model/gce_l4_rules.h"
@@ -502,11 +503,13 @@ static void settle_unnamed_negs(const struct walk *w)
 }
 
 /* Nothing tells what it had: what it would have had is looked for by its names, where the generic
- * part is ours, because that one's finalizer is then ours to take away (docs/adr/0011). */
+ * part is ours, because that one's finalizer is then ours to take away (docs/adr/0011).  Our mark
+ * tells that it had something, when its finalizers were taken off together with its type. */
 static void settle_unmarked(const struct walk *w)
 {
     bool is_lb = str_eq(w->s->type, "LoadBalancer");
-    if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER)) {
+    bool made = mark_is_by(w->s, GCE_PROVIDER);
+    if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER) && !made) {
         chose(w, ROW_NOT_LB);
         settle_unnamed_negs(w);
         return;
@@ -522,7 +525,7 @@ static void settle_unmarked(const struct walk *w)
     w->d->members_say = NULL;
     chose(w, ROW_GONE_CLEAN);
     w->d->is = is;
-    if (!w->f->legacy_off && gce_kind_is_run(w->f, is)) {
+    if ((!w->f->legacy_off || made) && gce_kind_is_run(w->f, is)) {
         w->d->teardown = true;
         w->d->kind = is;
     }

@@ -172,6 +172,7 @@ struct stand *stand_new(uint32_t capabilities)
     make_client(r);
     r->syncer = (struct syncer){
         .desc = &r->provider->desc,
+        .scope = sync_scope_of(&r->provider->desc),
         .provider = r->provider,
         .clock = r->clock,
         .rng = rng_real(),
