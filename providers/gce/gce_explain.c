@@ -359,7 +359,8 @@ static void say(struct explain *x)
 static int explain_one(struct gce_session *session, const struct tt_item *item, struct err *err)
 {
     struct explain x = {.session = session, .s = &session->s, .item = item, .svc = item->service};
-    x.c = (struct gce_case){.service = x.svc, .flags = &session->p->options.switches};
+    x.c = (struct gce_case){
+        .service = x.svc, .previous = item->previous, .flags = &session->p->options.switches};
     int rc = gce_session_ready(session, err);
     if (rc == ERR_OK) {
         rc = decide(&x, err);
@@ -394,6 +395,7 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
     const struct gce_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const struct gce_case c = {.service = item->service,
+                               .previous = item->previous,
                                .flags = &p->options.switches,
                                .gone = item->verb == TT_VERB_DELETE};
     struct gce_decision d;

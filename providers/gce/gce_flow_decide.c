@@ -233,6 +233,7 @@ void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     struct gce_case c = {.service = item->in->service,
+                         .previous = item->in->previous,
                          .flags = &gce_provider_of(s)->options.switches,
                          .gone = item->in->verb == TT_VERB_DELETE};
     unsigned seen = 0;

@@ -29,6 +29,11 @@ const struct flow flows_azure[] = {
                 "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","
                 "\"loadBalancerClass\":\"example.com/lb\"}}"}},
      .cold = true},
+    /* The type and the finalizer go while no controller runs. */
+    {AZURE, .name = "azure-all-goes", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web",
+                "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"ClusterIP\"}}"}},
+     .cold = true},
     /* ---- edits ---- */
     {AZURE, .name = "azure-ports", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]")}}},

@@ -68,6 +68,12 @@ static const char *const deny[] = {"--run-l4-netlb-controller", "--enable-l4-den
                "\"loadBalancerClass\":\"example.com/lb\"}}"}},                                     \
     .cold = true, .ends = {"!{default/web}"}
 
+/* The type and the finalizers go in one edit. */
+#define ALL_GO                                                                                     \
+    .steps = {{STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"ClusterIP\"}}"}},         \
+    .ends = {"!{default/web}"}
+
 /* The flags of the start are those of the flow. */
 #define KIND(f)       .start_flags = (f), .flags = (f)
 #define WITH(f, spec) KIND(f), .start = {{"near", spec}, {"web", spec}}
@@ -281,6 +287,12 @@ const struct flow flows_gce_l4[] = {
     {.name = "kind-netlb-to-others", ONLY(both, NET), TO_OTHERS},
     {.name = "kind-ilb-to-others", WITH(both, ILB), TO_OTHERS},
     {.name = "kind-group-to-others", .start = {{"near", ILB}, {"web", ILB}}, TO_OTHERS},
+    {.name = "kind-pool-all-goes", ONLY(both, PLAIN), ALL_GO, .cold = true},
+    {.name = "kind-netlb-all-goes", ONLY(both, NET), ALL_GO, .cold = true},
+    {.name = "kind-ilb-all-goes", WITH(both, ILB), ALL_GO, .cold = true},
+    {.name = "kind-ilb-all-goes-watched", WITH(both, ILB), ALL_GO},
+    {.name = "kind-group-all-goes", .start = {{"near", ILB}, {"web", ILB}}, ALL_GO, .cold = true},
+    {.name = "kind-group-all-goes-watched", .start = {{"near", ILB}, {"web", ILB}}, ALL_GO},
     {.name = "kind-ilb-to-pool-unmarked",
      ONLY(both, ILB),
      .steps = {{STEP_PATCH, "web", "{\"metadata\":{\"finalizers\":null,\"annotations\":null}}"}},

@@ -91,13 +91,27 @@ static enum gce_kind kind_of_rule(const struct walk *w)
                                                        : GCE_KIND_NETLB_GROUPS;
 }
 
-static void find_marks(struct walk *w)
+static unsigned kinds_by_finalizers(const struct tt_service *s)
 {
+    unsigned kinds = 0;
     for (int k = 0; k < GCE_KIND_MAX; k++) {
-        if (gce_kinds[k].finalizer != NULL && svc_has_finalizer(w->s, gce_kinds[k].finalizer)) {
-            w->has_finalizers |= BIT(k);
+        if (gce_kinds[k].finalizer != NULL && svc_has_finalizer(s, gce_kinds[k].finalizer)) {
+            kinds |= BIT(k);
         }
     }
+    return kinds;
+}
+
+static bool wants_nothing(const struct gce_case *c)
+{
+    return c->gone || c->service->deleted_us != 0 || !str_eq(c->service->type, "LoadBalancer");
+}
+
+/* Finalizers that went in one edit with the type, or with the class, tell still. */
+static void find_marks(struct walk *w)
+{
+    const struct tt_service *was = wants_nothing(w->c) ? w->c->previous : NULL;
+    w->has_finalizers = kinds_by_finalizers(w->s) | (was == NULL ? 0 : kinds_by_finalizers(was));
     if (w->c->rule_found == GCE_FOUND_PRESENT && gce_rule_is_own(w->s, &w->c->rule)) {
         w->has_rule = BIT(kind_of_rule(w));
     }
@@ -575,7 +589,7 @@ static void walk(const struct gce_case *c, struct lb_explain *trace, struct gce_
         return;
     }
     find_marks(&w);
-    if (c->gone || w.s->deleted_us != 0 || !str_eq(w.s->type, "LoadBalancer")) {
+    if (wants_nothing(c)) {
         settle_gone(&w);
     } else {
         choose(&w);

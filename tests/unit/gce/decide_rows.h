@@ -8,6 +8,7 @@
  *     class       class=SUFFIX of networking.gke.io/, class=custom
  *     wish        internal, old-internal, type=V, rbs, rbs=V
  *     finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup; mark=PROVIDER or mark=none
+ *     before      was=WORDS (with commas: as this process saw it last); else it never saw it
  *     rule        rule=pool, bs, internal, odd (neither target nor backend service), theirs (a pool
  *                 of another owner), failed, unknown; else absent; l4rule (of an L4 name)
  *     network     net=V (spec.selector); else none
@@ -175,6 +176,13 @@ static inline struct gce_switches decide_flags(struct arena *a, const char *word
     return f;
 }
 
+/* As this process carried it out last. */
+static inline const struct tt_service *decide_previous(struct arena *a, const char *words)
+{
+    const char *was = decide_word(a, words, "was=");
+    return was == NULL ? NULL : decide_service(a, str_replace(a, was, ",", " "));
+}
+
 static inline struct gce_case decide_case(struct arena *a, const char *words,
                                           const struct gce_switches *flags)
 {
@@ -183,6 +191,7 @@ static inline struct gce_case decide_case(struct arena *a, const char *words,
     bool groups = str_eq(backend, "groups") || str_eq(backend, "ilb");
     return (struct gce_case){
         .service = decide_service(a, words),
+        .previous = decide_previous(a, words),
         .flags = flags,
         .gone = decide_has(a, words, "gone"),
         .rule_found = decide_found(rule),

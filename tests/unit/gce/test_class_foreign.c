@@ -27,7 +27,7 @@ static const char *const edits[] = {
 };
 
 /* With `n` flags: 0 for internal ones with instance groups. */
-static struct rig *start(const char *kind, const char *edit, size_t n)
+static struct rig *start_served(const char *kind, size_t n)
 {
     const struct rig_options opt = {.flags = flags, .n_flags = n};
     struct rig *r = rig_start(&opt);
@@ -37,6 +37,13 @@ static struct rig *start(const char *kind, const char *edit, size_t n)
     for (int turn = 0; turn < 4 && str_is_empty(rig_ensure(r, "web")->ip); turn++) {
     }
     assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    return r;
+}
+
+/* Marked as made here, then edited while no process runs. */
+static struct rig *start(const char *kind, const char *edit, size_t n)
+{
+    struct rig *r = start_served(kind, n);
     struct json_object *tree = rig_service_tree(r, "web");
     const char *uid = json_str(json_member(tree, "metadata"), "uid");
     const char *mark =
@@ -86,6 +93,30 @@ static void not_wanted__killed_anywhere__the_cloud_is_empty(void **state)
     }
 }
 
+/* The process saw it as it was, and nothing but the finalizers told of its kind. */
+static void not_wanted__watched_and_only_taken_over__the_cloud_is_empty(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds) * ARRAY_LEN(edits) * 2; i++) {
+        const char *kind = kinds[i % ARRAY_LEN(kinds)];
+        const char *edit = edits[i / ARRAY_LEN(kinds) % ARRAY_LEN(edits)];
+        size_t n = flags_of(i / ARRAY_LEN(kinds) / ARRAY_LEN(edits));
+        if (!is_run(i % ARRAY_LEN(kinds), n)) {
+            continue;
+        }
+        struct rig *r = start_served(kind, n);
+        rig_reopen(r);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+        rig_remember(r, "web");
+        rig_edit(r, "web", edit);
+        const struct tt_result *res = rig_sync(r, TT_VERB_DELETE, "web");
+        if (res->code != TT_OK || !str_eq(rig_inventory(r), "")) {
+            fail_msg("%s, %s: %d %s\n%s", kind, edit, res->code, res->message, rig_inventory(r));
+        }
+        rig_stop(r);
+    }
+}
+
 static void class_of_others__explained__it_loses_what_it_has(void **state)
 {
     (void)state;
@@ -102,6 +133,7 @@ UNIT_MAIN(class_foreign)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_wanted__killed_anywhere__the_cloud_is_empty),
+        cmocka_unit_test(not_wanted__watched_and_only_taken_over__the_cloud_is_empty),
         cmocka_unit_test(class_of_others__explained__it_loses_what_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
