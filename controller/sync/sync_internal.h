@@ -260,6 +260,9 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
 /* Has the server taken a mark of the Service, as far as this process knows?  Then no policy
  * forbids it. */
 bool sync_mark_was_taken(const struct sync_item *item);
+/* Another provider's mark is on it, by which that one finds what it has to delete: ours, of what is
+ * made, is owed until that one has taken it off.  An edit does not wait. */
+bool sync_mark_waits(const struct sync_item *item);
 /* The server has refused the mark that names the addresses: it goes by itself next time. */
 void sync_mark_owe(struct sync_item *item);
 bool sync_mark_is_owed(const struct sync_item *item);

@@ -537,6 +537,9 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     } else if (sync_mark_is_owed(item)) {
         add_next_mark(&w, item, sync_mark_follows(item, r->ingress, r->n_ingress));
     }
+    if (sync_mark_waits(item)) {
+        sync_mark_owe(item);
+    }
     add(&w, body, "failed to update load balancer status");
     int rc = write_all(item, &w, err);
     if (rc == ERR_OK && body != NULL && !w.none && r->n_ingress > 0) {

@@ -75,6 +75,17 @@ static enum mark mark_due(const struct sync_item *item)
     return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;
 }
 
+static bool is_owed(const struct sync_item *item)
+{
+    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+}
+
+bool sync_mark_waits(const struct sync_item *item)
+{
+    return mark_is_by_another(item->svc, item->s->desc->name) &&
+           (item->marked == MARK_NONE || is_owed(item));
+}
+
 const char *sync_mark_due(const struct sync_item *item, bool *ret_alone)
 {
     const struct tt_service *svc = item->svc;
@@ -82,6 +93,9 @@ const char *sync_mark_due(const struct sync_item *item, bool *ret_alone)
     size_t n = due == MARK_MADE ? 0 : svc->n_ingress;
 
     *ret_alone = due == MARK_EDITED;
+    if (due == MARK_MADE && sync_mark_waits(item)) {
+        return NULL;
+    }
     return due == MARK_NONE ? naming_body(item) : body_with(item, due, svc->ingress, n);
 }
 
@@ -118,12 +132,8 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
 {
     enum mark mark = mark_of_ensured(item);
 
-    return mark == MARK_NONE || n == 0 ? NULL : body_with(item, mark, ingress, n);
-}
-
-static bool is_owed(const struct sync_item *item)
-{
-    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+    return mark == MARK_NONE || n == 0 || sync_mark_waits(item) ? NULL
+                                                                : body_with(item, mark, ingress, n);
 }
 
 /* A mark is on it, of whatever object and load balancer, but no other provider's. */
@@ -152,12 +162,13 @@ void sync_mark_owe(struct sync_item *item)
 
 bool sync_mark_is_owed(const struct sync_item *item)
 {
-    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item);
+    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item) &&
+           !sync_mark_waits(item);
 }
 
 const char *sync_mark_gone(const struct sync_item *item)
 {
-    bool there = item->marked != MARK_NONE || is_shown(item);
+    bool there = is_shown(item) || (item->marked != MARK_NONE && !sync_mark_waits(item));
 
     return there ? sync_mark_body(item->a, NULL, NULL) : NULL;
 }

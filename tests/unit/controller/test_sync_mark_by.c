@@ -134,15 +134,47 @@ static void anothers_mark__counts_as_taken_over(void **state)
     stand_free(r);
 }
 
-static void anothers_mark__nothing_stands__is_made_and_ours(void **state)
+/* What the other one made may stand still: its mark stays until it has taken it off itself, and
+ * ours follows. */
+static void anothers_mark__nothing_stands__is_made_and_marked_when_the_other_is_done(void **state)
 {
-    uint32_t flags = TT_ITEM_PUT_RIGHT;
+    static const uint32_t caps[] = {CAPS, 0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+        uint32_t flags = 0;
+        struct stand *r = stand_noting(caps[i], 1, &flags);
+        sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
+        assert_int_equal(2, stand_patches(r));
+        has(r, 0, STAND_F);
+        has(r, 1, "\"ingress\"");
+        sync(r, STAND_LB, NOTED(OTHERS), STAND_STATUS(IP));
+        assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
+        assert_int_equal(2, stand_patches(r));
+        for (size_t k = 0; k < 2; k++) {
+            assert_null(strstr(stand_patch(r, k), KEY));
+        }
+        sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+        assert_int_equal(3, stand_patches(r));
+        has(r, 2, STAND_MARK("uid-web " IP));
+        sync(r, STAND_LB, NOTED(OURS), STAND_STATUS(IP));
+        assert_int_equal(3, stand_patches(r));
+        stand_free(r);
+    }
+}
+
+/* It goes to another type before the other one is done. */
+static void anothers_mark__what_was_made_beside_it_goes__stays(void **state)
+{
+    uint32_t flags = 0;
     struct stand *r = stand_noting(CAPS, 1, &flags);
     (void)state;
     sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
-    assert_int_equal(2, stand_patches(r));
-    has(r, 0, STAND_MARK("uid-web"));
-    has(r, 1, STAND_MARK("uid-web " IP));
+    size_t n = stand_patches(r);
+    sync(r, STAND_CLUSTER_IP, NOTED(OTHERS), STAND_STATUS(IP));
+    assert_true(stand_patches(r) > n);
+    for (size_t k = n; k < stand_patches(r); k++) {
+        assert_null(strstr(stand_patch(r, k), KEY));
+    }
     stand_free(r);
 }
 
@@ -172,7 +204,8 @@ UNIT_MAIN(sync_mark_by)
         cmocka_unit_test(old_mark__naming_is_refused__nothing_follows),
         cmocka_unit_test(our_mark__is_written_once),
         cmocka_unit_test(anothers_mark__counts_as_taken_over),
-        cmocka_unit_test(anothers_mark__nothing_stands__is_made_and_ours),
+        cmocka_unit_test(anothers_mark__nothing_stands__is_made_and_marked_when_the_other_is_done),
+        cmocka_unit_test(anothers_mark__what_was_made_beside_it_goes__stays),
         cmocka_unit_test(anothers_mark__type_goes__stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
