@@ -134,8 +134,8 @@ static void anothers_mark__counts_as_taken_over(void **state)
     stand_free(r);
 }
 
-/* What the other one made may stand still: its mark stays until it has taken it off itself, and
- * ours follows. */
+/* A load balancer of the other one may stand still: its mark stays until that one has taken it off,
+ * and ours follows. */
 static void anothers_mark__nothing_stands__is_made_and_marked_when_the_other_is_done(void **state)
 {
     static const uint32_t caps[] = {CAPS, 0};
