@@ -50,10 +50,28 @@ bool scope_holds(const struct sync_scope *scope, const struct tt_service *s)
     return false;
 }
 
+static bool goes_away(const struct tt_service *s)
+{
+    return s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer");
+}
+
+/* The status is as it was when the Service was marked. */
+static bool is_published(const struct sync_scope *scope, const struct tt_service *s)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    return s->n_ingress > 0 && mark_of(a, s, scope->provider) != MARK_NONE;
+}
+
+bool scope_made(const struct sync_scope *scope, const struct tt_service *s)
+{
+    return mark_is_by(s, scope->provider) &&
+           (goes_away(s) || !scope_is_foreign(scope, s) || !is_published(scope, s));
+}
+
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s)
 {
-    bool marked = mark_is_by(s, scope->provider);
-    bool goes = s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer");
+    bool marked = scope_made(scope, s);
+    bool goes = goes_away(s);
     return goes ? marked || scope_holds(scope, s) : marked && scope_is_foreign(scope, s);
 }
 

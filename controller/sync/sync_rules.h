@@ -37,9 +37,14 @@ bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);
 bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s);
 /* Carries the cleanup finalizer or one of the provider's. */
 bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
+/* Has this provider made or edited a load balancer for it, as far as the Service says
+ * (mark_is_by())?  Not beside another program's class while the status still names ours: a class
+ * cannot be edited, and comes with a type that was away, so that the API server has emptied the
+ * status; this one is another's because a flag of this process is missing. */
+bool scope_made(const struct sync_scope *scope, const struct tt_service *s);
 /* It has, or may have, a load balancer of ours that it does not want: it bears one of our
- * finalizers or our mark, and is being deleted or is no LoadBalancer any more; or it bears our mark
- * beside another program's class, whenever that came (docs/adr/0100). */
+ * finalizers or scope_made() says so, and is being deleted or is no LoadBalancer any more; or
+ * scope_made() says so of one with another program's class, whenever that came (docs/adr/0100). */
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s);
 /* Does it ask for something else than it did?  Annotations that ask for nothing, and our
  * own, do not count. */
@@ -85,7 +90,7 @@ struct sync_facts {
     bool foreign;           /* scope_is_foreign() */
     bool cleanup;           /* scope_needs_cleanup() */
     bool holds;             /* scope_holds() */
-    bool marked;            /* our own mark is on it (mark_is_by()) */
+    bool marked;            /* scope_made() */
     bool deleting;          /* it has a deletionTimestamp */
     bool unreadable;        /* something of it cannot be read (controller/kube/store/object.h) */
     bool cached;            /* this process dealt with this key before, same UID */

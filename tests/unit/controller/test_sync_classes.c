@@ -53,12 +53,25 @@ static void class_came_unwatched__what_was_made_here__is_deleted_and_told(void *
     static const char *const metas[] = {MARK, EDITED, STAND_WITH_F "," MARK};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(metas); i++) {
-        struct stand *r = stand_with(FOREIGN, metas[i], STAND_STATUS(IP));
+        struct stand *r = stand_with(FOREIGN, metas[i], NULL);
         assert_string_equal("delete demo/web", stand_story(r));
         assert_true(is_patched(r, "\"" KEY "\":null"));
-        assert_true(is_patched(r, "\"ingress\":null") || is_patched(r, "\"loadBalancer\":{}"));
         assert_true(is_patched(r, "$deleteFromPrimitiveList") == (i == 2));
         assert_non_null(strstr(stand_events(r), "Normal DeletedLoadBalancer"));
+        stand_free(r);
+    }
+}
+
+/* A class cannot be edited, and the API server empties the status of a type that goes: one that names
+ * our addresses has been ours all the time, and a flag of this process is missing. */
+static void class_is_anothers__status_names_ours__it_stays(void **state)
+{
+    static const char *const metas[] = {MARK, STAND_WITH_F "," EDITED, STAND_WITH_F "," MARK};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(metas); i++) {
+        struct stand *r = stand_with(FOREIGN, metas[i], STAND_STATUS(IP));
+        assert_string_equal("", stand_story(r));
+        assert_int_equal(0, stand_patches(r));
         stand_free(r);
     }
 }
@@ -156,6 +169,7 @@ UNIT_MAIN(sync_classes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(class_came_unwatched__what_was_made_here__is_deleted_and_told),
+        cmocka_unit_test(class_is_anothers__status_names_ours__it_stays),
         cmocka_unit_test(class_came_unwatched__status_names_anothers_address__it_stays),
         cmocka_unit_test(class_comes__status_names_anothers_address__it_stays),
         cmocka_unit_test(class_came_unwatched__not_known_to_be_made_here__is_left_alone),
