@@ -9,7 +9,8 @@
 #define HTTP  "{\"name\":\"http\",\"port\":80}"
 #define NODES                                                                                      \
     "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]"
-#define SCTP   "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\"}]"
+/* A new port says its node port: another run of the same edit would get another one (E4). */
+#define SCTP   "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\",\"nodePort\":32132}]"
 #define MIXED  "[" HTTP ",{\"name\":\"dns\",\"port\":53,\"protocol\":\"UDP\",\"nodePort\":32053}]"
 #define UDP    "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"
 #define AFFINE "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"
