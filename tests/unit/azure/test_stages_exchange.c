@@ -41,6 +41,33 @@ static void ports__exchanged_at_a_shared_address__both_get_them_in_one_write(voi
     stage_rig_settled(r);
 }
 
+/* Without floating IP traffic arrives at node ports, which are new ones with the ports: these are
+ * open before the balancer sends it there, and the former ones are closed after. */
+static void ports__exchanged_without_floating_ip__let_in_before(void **state)
+{
+    struct stage_rig *r = *state;
+    const char *sinks = "{\"azure-disable-load-balancer-floating-ip\":\"true\"}";
+    const char *shares = "{\"azure-disable-load-balancer-floating-ip\":\"true\","
+                         "\"azure-load-balancer-ipv4\":\"20.0.0.1\"}";
+    stage_rig_two_balancers(r);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", sinks, PORT(80, 30080));
+    stage_rig_run(r);
+    struct rig_service *api = stage_rig_add(r, "api", shares, PORT(81, 30081));
+    stage_rig_run(r);
+    succeeded(api);
+    ask(web, sinks, PORT(81, 30181));
+    ask(api, shares, PORT(80, 30180));
+    stage_rig_run(r);
+    succeeded(web);
+    succeeded(api);
+    written(r, "admit: change network security group nsg [api web]\n"
+               "balancers: change load balancer lb1 [api web]\n"
+               "security: change network security group nsg [web]\n");
+    same_text("rules", stage_rig_rules(r), "30181>10.0.1.0 30180>10.0.1.0");
+    stage_rig_settled(r);
+}
+
 /* Of three that pass their ports on in a ring one asks for what is not: none leaves what the
  * others wait for. */
 static void ports__in_a_ring_with_one_that_cannot__all_keep_theirs(void **state)
@@ -307,6 +334,7 @@ UNIT_MAIN(stages_exchange)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(ports__exchanged_at_a_shared_address__both_get_them_in_one_write),
+        RIG_TEST(ports__exchanged_without_floating_ip__let_in_before),
         RIG_TEST(ports__in_a_ring_with_one_that_cannot__all_keep_theirs),
         RIG_TEST(ports__exchanged_beside_a_refused_one__the_two_get_them),
         RIG_TEST(addresses__exchanged_in_one_batch__both_get_them),
