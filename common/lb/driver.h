@@ -148,7 +148,7 @@ struct lb_flow {
     uint32_t (*own)(const struct lb_sync *s, const struct lb_item *item);
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
      * provider's that go with its load balancer, or a wait for what the cloud may still show.  A
-     * failure is the item's.  May be NULL. */
+     * failure is the item's, also for a part that the stages have left out.  May be NULL. */
     int (*complete)(struct lb_sync *s, struct lb_item *item, struct err *err);
     /* While operations go on, of an item that is ensured and serves: in the last stage that does
      * more than to tidy, all of its operations but tails (plan.h) have ended well; or a stage that

@@ -32,6 +32,19 @@ static void keep_for_later(struct arena *life, struct azure_pip_want *want)
     };
 }
 
+/* Azure would refuse the public IP at each try. */
+static int check_group(struct azure_sync *y, const struct azure_service *s,
+                       const struct azure_pip_want *want, struct err *err)
+{
+    const char *scope = azure_arm_collection(y->s->a, &y->p->arm, AZURE_PIPS, s->pip_group);
+    if (want->was != NULL || !azure_seen_no_group(y, AZURE_PIPS, scope)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "public IP %s cannot be made: resource group %s does not exist", want->name,
+                   s->pip_group);
+}
+
 /* Which public IP the Service needs, as those before it in the batch leave the list.  False: it
  * needs none that it may have. */
 static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
@@ -51,6 +64,7 @@ static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_
         .want = true,
     };
     return azure_pip_ensure(y->s->a, ret_ask, want, &it->item->err) == ERR_OK &&
+           check_group(y, it->service, want, &it->item->err) == ERR_OK &&
            azure_taken_check_pip(y->s->a, &y->p->naming, want->was, want->name, &it->item->err) ==
                ERR_OK;
 }
@@ -161,7 +175,6 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_sync *y = azure_sync_of(s);
     struct azure_pip_edits e;
     (void)err;
-    azure_links_refuse(y);
     azure_links_check_first(y, plan);
     refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);

@@ -167,7 +167,7 @@ bool azure_links_has(const struct azure_sync *y, const struct azure_item *it)
            (it->service->pls_create || asked_before(y, it));
 }
 
-/* ---- before the first write ------------------------------------------------------------------ */
+/* ---- what Azure would refuse ----------------------------------------------------------------- */
 
 static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
                                      const char **ret_id)
@@ -175,22 +175,6 @@ static struct json_object *subnet_of(struct azure_sync *y, const struct azure_it
     *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
     struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
     return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
-}
-
-static bool asks_for_link(const struct azure_item *it)
-{
-    return azure_item_is_carried_out(it) && it->want && it->service->pls_create;
-}
-
-void azure_links_need_subnets(struct azure_sync *y)
-{
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_service *s = y->items[i].service;
-        if (asks_for_link(&y->items[i])) {
-            azure_need(y, AZURE_SUBNETS,
-                       azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, s)));
-        }
-    }
 }
 
 static int check_subnet(struct azure_sync *y, const struct azure_item *it,
@@ -203,16 +187,14 @@ static int check_subnet(struct azure_sync *y, const struct azure_item *it,
                          azure_id_last(*ret_id));
 }
 
-void azure_links_refuse(struct azure_sync *y)
+/* Known from the list of its links, which is read for a group that an annotation names. */
+static int check_group(struct azure_sync *y, const struct azure_item *it, struct err *err)
 {
-    struct json_object *subnet;
-    const char *id;
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
-        if (asks_for_link(it)) {
-            (void)check_subnet(y, it, &subnet, &id, &it->item->err);
-        }
-    }
+    return azure_seen_no_group(y, AZURE_PLSS, links_scope(y, it->service))
+               ? err_set(err, ERR_NOT_FOUND,
+                         "resource group %s of the private link service does not exist",
+                         it->service->pls_group)
+               : ERR_OK;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -231,10 +213,14 @@ static void note_unlooked(struct azure_sync *y, struct azure_item *it)
     }
 }
 
+/* Whether a group that an annotation names is there, only the list of that group tells. */
 void azure_links_need(struct azure_sync *y, const struct azure_item *it)
 {
     need_links(y, it, false);
     if (it->service->pls_create) {
+        if (!azure_eq(it->service->pls_group, y->p->config.pls_resource_group)) {
+            azure_need(y, AZURE_PLSS, links_scope(y, it->service));
+        }
         const char *subnet = azure_pls_subnet(&y->p->config, it->service);
         azure_need(y, AZURE_SUBNETS, azure_subnet_id(y->s->a, &y->p->naming, subnet));
     }
@@ -505,13 +491,12 @@ int azure_linking_decide(struct azure_linking *l, const struct azure_item *it,
                                       : azure_arm_id(a, &y->p->arm, AZURE_PLSS,
                                                      it->service->pls_group, azure_doc_name(doc));
     if (ask.existing == NULL) {
-        rc = check_name_is_free(l, it, doc, link_id, err);
-        if (rc != ERR_OK) {
-            return rc;
-        }
+        rc = check_group(y, it, err);
+        rc = rc == ERR_OK ? check_name_is_free(l, it, doc, link_id, err) : rc;
     }
-    struct json_object *subnet;
-    rc = check_subnet(y, it, &subnet, &subnet_id, err);
+    struct json_object *subnet = NULL;
+    rc = rc == ERR_OK ? check_subnet(y, it, &subnet, &subnet_id, err) : rc;
+    rc = rc == ERR_OK ? azure_pls_check_addresses(a, it->service, subnet, err) : rc;
     if (rc != ERR_OK) {
         return rc;
     }
@@ -540,12 +525,30 @@ static int link_frontend(struct azure_linking *l, struct azure_item *it,
     return rc;
 }
 
+/* All else that the Service asks for is carried out, also by the stages that follow; the Service
+ * fails at the end.  A refusal on the word of a snapshot is the driver's to take back: it looks
+ * again. */
+static void refuse_alone(struct azure_sync *y, struct azure_item *it, const struct err *err)
+{
+    if (y->s->planning) {
+        lb_finding(y->s, it->item, "SyncLoadBalancerFailed",
+                   AZURE_ANNOTATION_PREFIX "azure-pls-create", "cannot be carried out: %s",
+                   err->message);
+    } else if (y->s->fresh || y->s->observed_fresh) {
+        it->refused_part = arena_memdup(y->s->life, err, sizeof(*err));
+    } else {
+        (void)err_copy(&it->item->err, err);
+    }
+}
+
 static void plan_item(struct azure_linking *l, struct azure_item *it)
 {
     struct azure_sync *y = l->y;
     struct json_object *lb = azure_sync_lb(y, it->target);
     struct json_object *o;
+    struct err err = ERR_INIT;
     int rc = ERR_OK;
+    it->refused_part = NULL;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         struct azure_ownership own = azure_sync_owner(y, it->service, o);
         bool wanted = false;
@@ -553,15 +556,20 @@ static void plan_item(struct azure_linking *l, struct azure_item *it)
             continue;
         }
         enum azure_family f = azure_frontend_family(it->service, o, &own);
-        rc = azure_pls_wants(it->service, f, &wanted, &it->item->err);
+        if (!azure_frontend_is_former(it->service, azure_doc_name(o))) { /* that one goes */
+            rc = azure_pls_wants(it->service, f, &wanted, &err);
+        }
         if (rc == ERR_OK && wanted) {
-            rc = link_frontend(l, it, o, &it->item->err);
+            rc = link_frontend(l, it, o, &err);
         } else if (rc == ERR_OK && !it->service->pls_create) {
             struct json_object *pls = azure_links_on(y, o);
             if (pls != NULL && azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
                 doom(y, &l->doomed, pls, it, "its annotation was taken away");
             }
         }
+    }
+    if (rc != ERR_OK) {
+        refuse_alone(y, it, &err);
     }
 }
 

@@ -145,7 +145,6 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
         azure_need_zones(y);
         azure_need_vm_sets(y);
     }
-    azure_links_need_subnets(y);
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         azure_targets_select(y); /* who has no place gets no address */

@@ -66,10 +66,6 @@ bool azure_leaves_for_interim(struct lb_sync *s, struct lb_item *item);
 void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
                           const struct azure_texts *ips);
 
-/* Subnets of the private links that are asked for; a Service whose link's subnet does not exist
- * leaves the batch before the first write. */
-void azure_links_need_subnets(struct azure_sync *y);
-void azure_links_refuse(struct azure_sync *y);
 /* Before a Service gets anything: can it have the private link service that it asks for?  Else it
  * leaves the batch.  Reads what that takes. */
 int azure_links_observe_first(struct azure_sync *y, struct err *err);

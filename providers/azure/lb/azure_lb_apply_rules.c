@@ -13,6 +13,7 @@
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_subnet_rules.h"
 
 #define FRONTENDS      "frontendIPConfigurations"
 #define RULES_STANDARD 1500
@@ -147,38 +148,6 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
 
 /* ---- new frontends --------------------------------------------------------------------------- */
 
-/* The prefixes of the subnet, as it writes them. */
-static struct azure_texts prefixes_of(struct arena *a, struct json_object *subnet)
-{
-    const char *one = azure_prop_str(subnet, "addressPrefix");
-    struct json_object *many = azure_array(subnet, "addressPrefixes");
-    const char **items = ARENA_ARRAY(a, const char *, json_len(many) + 1);
-    struct azure_texts all = {.items = items};
-    struct json_object *prefix;
-    if (one != NULL) {
-        items[all.n++] = one;
-    }
-    AZURE_EACH (prefix, many) {
-        const char *text = json_object_get_string(prefix);
-        if (text != NULL) {
-            items[all.n++] = text;
-        }
-    }
-    return all;
-}
-
-static bool is_in_subnet(struct arena *a, struct json_object *subnet, const char *text)
-{
-    struct ip_addr ip;
-    struct ip_net net;
-    struct azure_texts all = prefixes_of(a, subnet);
-    bool in = false;
-    for (size_t i = 0; i < all.n && text != NULL && ip_parse(text, &ip); i++) {
-        in = in || (ip_net_parse(all.items[i], &net) && ip_net_contains(&net, &ip));
-    }
-    return in;
-}
-
 static bool is_of_family(const char *text, enum azure_family f)
 {
     struct ip_addr ip;
@@ -208,12 +177,12 @@ static const char *private_address(struct arena *a, const struct decision *d, en
         return s->lb_ip[f];
     }
     const char *had = azure_prop_str(d->was[f], "privateIPAddress");
-    if (is_of_family(had, f) && is_in_subnet(a, ask->subnet, had)) {
+    if (is_of_family(had, f) && azure_subnet_has(a, ask->subnet, had)) {
         return had;
     }
     for (uint32_t i = 0; i < s->in->n_ingress; i++) {
         const char *ip = s->in->ingress[i].ip;
-        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip) &&
+        if (is_of_family(ip, f) && azure_subnet_has(a, ask->subnet, ip) &&
             !is_at_another_frontend(d, ip)) {
             return ip;
         }
@@ -267,8 +236,8 @@ static int check_asked_address(struct arena *a, const struct azure_lb_ask *ask, 
                                struct err *err)
 {
     const char *ip = ask->service->lb_ip[f];
-    struct azure_texts all = prefixes_of(a, ask->subnet);
-    if (ip == NULL || all.n == 0 || is_in_subnet(a, ask->subnet, ip)) {
+    struct azure_texts all = azure_subnet_prefixes(a, ask->subnet);
+    if (ip == NULL || all.n == 0 || azure_subnet_has(a, ask->subnet, ip)) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
