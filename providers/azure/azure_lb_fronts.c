@@ -4,6 +4,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/lb/azure_lb_interim_rules.h"
+#include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
 /* ---- by public IP ---------------------------------------------------------------------------- */
@@ -126,10 +127,14 @@ static bool own_serves(struct azure_sync *y, const struct azure_service *s, stru
     return own != NULL && (y->s->planning || !str_is_empty(azure_sync_frontend_address(y, own)));
 }
 
+/* A frontend of a family that is given up had a pool of its own, if the Service is Local. */
 static void drop_former(struct azure_lb_edits *b, struct azure_item *it, struct json_object *lb)
 {
     struct azure_sync *y = b->y;
     const struct azure_service *s = it->service;
+    bool local = azure_local_counts(&y->p->config, s->in);
+    const bool keep[AZURE_FAMILIES] = {local && s->has_family[AZURE_IPV4],
+                                       local && s->has_family[AZURE_IPV6]};
     struct azure_elements mine = azure_sync_frontends(y, s, lb);
     for (size_t i = 0; i < mine.n; i++) {
         struct json_object *o = mine.items[i];
@@ -139,6 +144,7 @@ static void drop_former(struct azure_lb_edits *b, struct azure_item *it, struct 
             azure_frontend_in_use(y->s->a, s, azure_doc_id(o), lb) == NULL) {
             struct azure_lb_edit *e = &b->items[azure_lb_edits_of(b, azure_doc_name(lb))];
             drop_frontend(azure_lb_edits_doc(b, e), azure_doc_id(o));
+            (void)azure_local_drop_pools(&y->p->naming, s->in, keep, e->doc);
             note_edit(b, e, it);
         }
     }

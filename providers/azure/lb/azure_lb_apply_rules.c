@@ -118,8 +118,8 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     }
     enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
     bool wanted = ask->want && ask->service->has_family[f];
-    if (wanted && o.primary && azure_lb_former_stands(a, ask, d->lb, frontend, f)) {
-        d->was[f] = ask->service->internal ? frontend : d->was[f];
+    if (ask->want && o.primary && azure_lb_former_stands(a, ask, d->lb, frontend, f)) {
+        d->was[f] = wanted && ask->service->internal ? frontend : d->was[f];
         return ERR_OK; /* it serves until the status tells the other one */
     }
     if (ask->want && !wanted && !o.primary) {
@@ -132,11 +132,11 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     d->drop[d->n_drop++] = frontend;
     d->was[f] = frontend;
     const char *id = id_of(a, ask, d->lb, frontend);
-    const char *user = wanted ? azure_frontend_in_use(a, ask->service, id, d->lb) : NULL;
+    const char *user = ask->want ? azure_frontend_in_use(a, ask->service, id, d->lb) : NULL;
     if (user != NULL) {
         return err_set(err, ERR_IN_USE,
-                       "frontend IP configuration %s would have to be made anew, but %s uses it",
-                       azure_doc_name(frontend), user);
+                       "frontend IP configuration %s would have to %s, but %s uses it",
+                       azure_doc_name(frontend), wanted ? "be made anew" : "go", user);
     }
     if (wanted && o.primary && azure_lb_former_can_move(a, ask, d->lb, frontend, f)) {
         d->former[f] = frontend;

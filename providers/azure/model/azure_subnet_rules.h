@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_subnet_rules.h: which addresses a subnet has, as its document says.
  *
- * Azure refuses a fixed address that is none of the subnet's only when what has it is written, after
- * other things have been.  Source: learn.microsoft.com/azure/virtual-network/
+ * Azure refuses a fixed address that is none of the subnet's only when what has it is written,
+ * after other things have been.  Source: learn.microsoft.com/azure/virtual-network/
  * virtual-networks-faq (reserved addresses).  Pure. */
 #ifndef TRIMTAB_AZURE_SUBNET_RULES_H
 #define TRIMTAB_AZURE_SUBNET_RULES_H

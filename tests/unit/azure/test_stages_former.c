@@ -205,6 +205,78 @@ static void another_subnet__former_frontend_serves_until_the_status(void **state
     stage_rig_settled(r);
 }
 
+#define ONE  "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\"]"
+#define BOTH "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+
+/* From two families to one; the status cannot be written at first. */
+static void gives_up_a_family(struct stage_rig *r, const char *annotations, const char *lb)
+{
+    struct rig_service *web = stage_rig_add(r, "web", annotations, BOTH);
+    stage_rig_run(r);
+    succeeded(web);
+    const char *before = web->status;
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    web->unwritten = TT_TRANSIENT;
+    stage_rig_run(r);
+    same_text("frontends", fronts(r, lb), "aweb aweb-IPv6");
+    same_text("rules", stage_rig_elements(r, lb, "loadBalancingRules"),
+              "aweb-TCP-80 aweb-TCP-80-IPv6");
+    bool let_in = *stage_rig_rules(r) != '\0'; /* internal ones need no rule */
+    assert_true(!let_in || strstr(stage_rig_rules(r), strchr(before, ' ') + 1) != NULL);
+    web->status = before;
+    web->unwritten = TT_OK;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("after", web->status, arena_printf(r->a, "%.*s", (int)strcspn(before, " "), before));
+    same_text("frontends", fronts(r, lb), "aweb");
+    same_text("rules", stage_rig_elements(r, lb, "loadBalancingRules"), "aweb-TCP-80");
+    assert_null(strstr(stage_rig_rules(r), strchr(before, ' ') + 1));
+    stage_rig_settled(r);
+}
+
+static void one_family_fewer__its_frontend_serves_until_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    gives_up_a_family(r, NULL, "kubernetes");
+    same_text("public IPs", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
+}
+
+static void one_family_fewer_internal__its_frontend_serves_until_the_status(void **state)
+{
+    gives_up_a_family(*state, "{" IN "}", "kubernetes-internal");
+}
+
+/* They lead to nodes of another family, so they do not meet. */
+static void one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", "{\"a\":\"\"" SINKS, BOTH);
+    stage_rig_run(r);
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    web->unwritten = TT_TRANSIENT;
+    stage_rig_run(r);
+    same_text("frontends", fronts(r, "kubernetes"), "aweb aweb-IPv6");
+}
+
+/* A Service that has its link at the frontend that stays asks for none at the other one. */
+static void one_family_fewer_with_a_link__asks_for_none_of_the_other(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" IN ",\"azure-pls-create\":\"true\"}", BOTH);
+    stage_rig_run(r);
+    succeeded(web);
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("frontends", fronts(r, "kubernetes-internal"), "aweb");
+    stage_rig_settled(r);
+}
+
 UNIT_MAIN(stages_former)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +288,10 @@ UNIT_MAIN(stages_former)
         RIG_TEST(without_floating_ip__exchanged_at_once_and_announced),
         RIG_TEST(no_room__exchanged_at_once),
         RIG_TEST(another_subnet__former_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_internal__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_with_a_link__asks_for_none_of_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
