@@ -11,6 +11,7 @@
 #include "common/base/hash.h"
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
+#include "common/lb/status_rules.h"
 #include "controller/sync/sync_internal.h"
 
 #define NOBODY "LoadBalancerServesNobody"
@@ -115,6 +116,16 @@ void sync_findings_tell(const struct sync_item *item)
     }
 }
 
+/* The last sync may have written the condition after this one's view of the Service, and nothing
+ * would take it back. */
+static const char *nobody_gone_body(const struct sync_item *item)
+{
+    const struct tt_condition c = {.type = NOBODY};
+
+    return item->known.nobody ? condition_patch_remove(item->a, NOBODY)
+                              : sync_condition_body(item, &c);
+}
+
 const char *sync_nobody_body(const struct sync_item *item)
 {
     const char *nobody = sync_stands_nobody(item);
@@ -128,13 +139,14 @@ const char *sync_nobody_body(const struct sync_item *item)
         c.reason = "ServesNobody";
         c.message = report_cut(item->a, nobody, REPORT_TEXT_MAX);
     }
+    if (c.status == NULL && is_ours(item)) {
+        return nobody_gone_body(item);
+    }
     /* A condition that is not true any more goes from all. */
     return c.status != NULL && !is_ours(item) ? NULL : sync_condition_body(item, &c);
 }
 
 const char *sync_nobody_gone_body(const struct sync_item *item)
 {
-    const struct tt_condition c = {.type = NOBODY};
-
-    return sync_condition_body(item, &c);
+    return nobody_gone_body(item);
 }
