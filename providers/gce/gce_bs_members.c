@@ -167,6 +167,8 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
     const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
     const struct gce_node_table *t =
         gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes);
+    b->negs.nodes = t;
+    b->negs.local = svc_only_local_traffic(b->in.service);
     for (size_t i = 0; b->in.verb == TT_VERB_DELETE && i < t->n; i++) {
         if (!str_is_empty(t->rows[i].zone)) {
             add_zone(s, b, name, t->rows[i].zone);

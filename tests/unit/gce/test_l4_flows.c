@@ -216,6 +216,7 @@ static void internal__pod_moves__attach_and_detach(void **state)
     expect_calls(r, 4, 0, 2);
     assert_int_equal(rig_calls(r, ATTACH), 1);
     assert_int_equal(rig_calls(r, DETACH), 1);
+    assert_non_null(strstr(rig_last_plan(r), "because node node-1 has no endpoint of"));
     rig_stop(r);
 }
 
