@@ -110,6 +110,9 @@ const struct edit_field edit_fields_spec[] = {
     {ONE_FAMILY,
      "spec",
      {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"]}", EDIT_SAME}}},
+    {"azure-both-families", /* a family is given up */
+     "spec",
+     {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"]}"}}},
     {"azure-both-families",
      "spec",
      {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"PreferDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]}",

@@ -62,7 +62,7 @@ SEEDS = [
     Seed("former-address-stays", "gce", "providers/gce/gce_flow_former.c",
          "return some_take_part(s, true);", "return false && some_take_part(s, true);",
          ["--kind", "gce-internal-neg", "--field", "networking.gke.io/load-balancer-type", "--value", "null"],
-         r"E6 .*in the end TCP/80 of .*, which the status does not name, is served to"),
+         r"E6 .*in the end TCP/443 of .*, which the status does not name, is served to"),
     Seed("edit-lost-without-controller", "aws", "providers/aws/aws_flow.c",
          ".repairs = rights,", ".repairs = rights && it->item->in->previous != NULL,",
          ["--kind", "aws-nlb", "--field", "*healthcheck-unhealthy-threshold", "--fault", "cold"], r"E4 .*made while no controller ran, it ends otherwise"),
