@@ -226,30 +226,6 @@ static bool look_at(const struct course *c, const struct moment *m)
     return found;
 }
 
-/* Former addresses, and those that served meanwhile. */
-static void look_at_end(const struct course *c)
-{
-    const struct judge *j = c->j;
-    struct str_set now = keys_of(j->a, c->reach_after);
-    for (size_t i = 0; i < now.n; i++) {
-        const char *host = now.items[i];
-        bool mine =
-            str_set_has(&c->before_hosts, host) || is_closed(json_member(j->reach_before, host));
-        struct points points = points_of(j->a, json_member(c->reach_after, host), NULL);
-        for (size_t k = 0; mine && !str_set_has(&c->after_hosts, host) && k < points.n; k++) {
-            struct reach_ranges are = served_clients(j->a, c->reach_after, host, &points.at[k]);
-            if (!reach_ranges_empty(are)) {
-                j->report(j->arg, arena_printf(j->a,
-                                               "E6: in the end %s of %s, which the status "
-                                               "does not name, is served to %s",
-                                               served_port_text(j->a, &points.at[k]), host,
-                                               served_ranges_text(j->a, are)));
-                return;
-            }
-        }
-    }
-}
-
 void opened_course(const struct judge *j, struct json_object *after,
                    struct json_object *reach_after)
 {
@@ -261,7 +237,30 @@ void opened_course(const struct judge *j, struct json_object *after,
     for (size_t i = 0; !found && i < history_len(j->history); i++) {
         found = look_at(&c, history_at(j->history, i));
     }
-    look_at_end(&c);
+}
+
+/* Former addresses, and those that served meanwhile. */
+void opened_end(const struct judge *j, struct json_object *after, struct json_object *reach_after)
+{
+    struct str_set before = hosts_of(j->a, j->before);
+    struct str_set told = hosts_of(j->a, after);
+    struct str_set now = keys_of(j->a, reach_after);
+    for (size_t i = 0; i < now.n; i++) {
+        const char *host = now.items[i];
+        bool mine = str_set_has(&before, host) || is_closed(json_member(j->reach_before, host));
+        struct points points = points_of(j->a, json_member(reach_after, host), NULL);
+        for (size_t k = 0; mine && !str_set_has(&told, host) && k < points.n; k++) {
+            struct reach_ranges are = served_clients(j->a, reach_after, host, &points.at[k]);
+            if (!reach_ranges_empty(are)) {
+                j->report(j->arg, arena_printf(j->a,
+                                               "E6: in the end %s of %s, which the status "
+                                               "does not name, is served to %s",
+                                               served_port_text(j->a, &points.at[k]), host,
+                                               served_ranges_text(j->a, are)));
+                return;
+            }
+        }
+    }
 }
 
 /* ---- taken back ------------------------------------------------------------------------------ */

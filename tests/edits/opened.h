@@ -12,11 +12,13 @@
 
 /* At every moment of the history: at an address of the Service, a client is served only at a port
  * where it was served before, or is in the end, or that the Service asks for; at all other
- * addresses the clients are those of before.
- * In the end: an address that the status does not name serves no client, unless it did before and
- * was not one of the Service. */
+ * addresses the clients are those of before. */
 void opened_course(const struct judge *j, struct json_object *after,
                    struct json_object *reach_after);
+/* E6, the edit is over: an address that the status does not name serves no client, unless it did
+ * before and was not one of the Service.  While something is refused, the new load balancer may
+ * serve already without its health check, so that the status does not name it yet. */
+void opened_end(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 /* E2, the edit has been taken back: each port of each address serves the clients of before, neither
  * fewer nor more.  Where the Service has another address, that one counts, and its former one
  * serves no client. */

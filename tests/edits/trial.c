@@ -307,6 +307,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     struct json_object *reach = history_now(t.h);
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
     opened_course(&j, service_now(&t, "web"), reach);
+    opened_end(&j, service_now(&t, "web"), reach);
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));

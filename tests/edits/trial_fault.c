@@ -124,6 +124,7 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     if (rc == ERR_OK) {
         judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
         opened_course(j, service_now(t, "web"), history_now(t->h));
+        opened_end(j, service_now(t, "web"), history_now(t->h));
     }
     return rc;
 }
