@@ -13,6 +13,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/azure_room.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/members/azure_members.h"
@@ -176,6 +177,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_pip_edits e;
     (void)err;
     azure_links_check_first(y, plan);
+    azure_room_check(y);
     refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {

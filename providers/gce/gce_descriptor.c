@@ -5,6 +5,7 @@
  * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are
  * played here; which of them are, flags decide when it is opened (gce_decide.h). */
 #include "common/base/str.h"
+#include "common/lb/list_limits.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
 #include "providers/gce/cache/gce_network.h"
@@ -35,6 +36,7 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "SyncExternalLoadBalancerFailed",
                                             "DeleteLoadBalancerFailed",
                                             "DeletedLoadBalancer",
+                                            LB_FINDING_LIMIT,
                                             "UnsupportedConfiguration",
                                             "ILBOptionsIgnored",
                                             "IPCollectionV6Error",

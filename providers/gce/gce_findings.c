@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/list_limits.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_l4_rules.h"
 #include "providers/gce/model/gce_network_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
@@ -235,4 +237,72 @@ int gce_findings_type_key_check(struct arena *a, const struct tt_service *s, boo
     return slip == NULL
                ? ERR_OK
                : lb_private_slip_refuse(slip, GCE_ANN_TYPE, "--lenient-load-balancer-type", err);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* Limits of Google cannot be raised.  A longer list of source ranges is refused; of nodes Google
+ * takes more than it sends traffic to.  Forwarding rules, backend services, addresses and firewalls
+ * are counted by project and region, where others have theirs, too: they are not here.
+ * Source: Google's pages "Quotas" of Cloud NGFW and of VPC (source ranges), "Internal LoadBalancer
+ * Services" of GKE (250 nodes without subsetting); gce-l4.md §3.4, §8.3. */
+static const struct lb_limit ranges = {
+    .list = "source ranges", .most = 5000, .beyond = "Google refuses more"};
+static const struct lb_limit ilb_nodes = {.list = "nodes behind an internal load balancer",
+                                          .most = 250,
+                                          .beyond = "Google sends traffic to no more"};
+static const struct lb_limit local_ilb = {.list = "nodes with endpoints in its NEGs",
+                                          .most = GCE_NEG_LOCAL_MAX_ILB,
+                                          .beyond = "the other nodes get no traffic"};
+static const struct lb_limit local_netlb = {.list = "nodes with endpoints in its NEGs",
+                                            .most = GCE_NEG_LOCAL_MAX_NETLB,
+                                            .beyond = "the other nodes get no traffic"};
+
+static void of_firewall(struct lb_sync *s, const struct lb_item *item, const struct gce_firewall *f)
+{
+    if (!str_is_empty(f->name)) {
+        lb_limit_find(s, item, &ranges, "spec.loadBalancerSourceRanges",
+                      arena_printf(s->a, "firewall %s", f->name), 0, f->sources.n);
+    }
+}
+
+static void of_groups(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->groups.n; i++) {
+        const struct gce_zone_nodes *z = &b->groups.zones[i];
+        n += z->nodes.n;
+        if (z->n_beyond > 0) {
+            lb_finding(s, item, LB_FINDING_LIMIT, NULL,
+                       "instance group %s takes %zu nodes of zone %s (--max-ig-size), and %zu more "
+                       "are left out",
+                       b->group_name, z->nodes.n, z->zone, z->n_beyond);
+        }
+    }
+    if (gce_kind_is_internal(b->in.kind)) {
+        lb_limit_find(s, item, &ilb_nodes, NULL, arena_printf(s->a, "load balancer %s", b->d.name),
+                      0, n);
+    }
+}
+
+static void of_bs(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    of_firewall(s, item, &b->d.v4.firewall);
+    of_firewall(s, item, &b->d.v6.firewall);
+    of_groups(s, item, b);
+    lb_limit_find(s, item, gce_kind_is_internal(b->in.kind) ? &local_ilb : &local_netlb, NULL,
+                  arena_printf(s->a, "load balancer %s", b->d.name), 0, b->members.candidates);
+}
+
+void gce_limits_find(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    if (item->in->verb != TT_VERB_ENSURE) {
+        return;
+    }
+    if (!gce_item_is_bs(item)) {
+        of_firewall(s, item, &g->tp.desired.traffic);
+    } else if (g->bs.has_desired) {
+        of_bs(s, item, &g->bs);
+    }
 }

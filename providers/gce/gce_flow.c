@@ -363,6 +363,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         gce_flow_way_first(plan, from, end);
         gce_flow_name_flip(s, plan, item);
         gce_findings_desired(s, item);
+        gce_limits_find(s, item);
         gce_findings_nobody(s, item);
     }
     return ERR_OK;

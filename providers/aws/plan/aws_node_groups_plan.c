@@ -104,6 +104,9 @@ static int authorize_main(struct classic_nodes *c, enum aws_phase phase, const s
                      "balancer in",
                      p->service->key);
     int d = aws_group_draft(p, phase, true, aws_group_text(p->a, g), why);
+    struct aws_rule_count is = aws_rules_count(&g->rules);
+    aws_limits_of_rules(p, aws_group_text(p->a, g), is,
+                        (struct aws_rule_count){.v4 = is.v4 + 1, .v6 = is.v6 + 1});
     aws_draft_text(p, d, "GroupId", g->id);
     aws_draft_text(p, d, "IpPermissions.1.IpProtocol", AWS_ALL_TRAFFIC);
     aws_draft_value(p, d, "IpPermissions.1.Groups.1.GroupId", c->main);
@@ -245,7 +248,7 @@ int aws_exchange_decide(struct aws_planning *p, const struct aws_classic_want *w
     int rc = wanted_groups(p, &want->instances, &wanted, err);
     struct str_set former = groups_that_leave(p, want, own);
     if (rc != ERR_OK || former.n == 0 ||
-        want->groups.n + (want->own != NULL) + former.n > AWS_GROUPS_PER_BALANCER) {
+        want->groups.n + (want->own != NULL) + former.n > aws_limits[AWS_LIMIT_GROUPS].most) {
         return rc;
     }
     const char **nodes = ARENA_ARRAY(p->a, const char *, wanted.n);

@@ -236,6 +236,18 @@ static void private_address__shared_no_more__another_one_is_taken(void **state)
     stage_rig_settled(r);
 }
 
+/* A port, and n ranges in 10.0.0.0/8 or another block. */
+static const char *with_ranges(struct arena *a, int block, int n)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append(&b, PORT(80, 30080) ",\"loadBalancerSourceRanges\":[");
+    for (int i = 0; i < n; i++) {
+        str_appendf(&b, "%s\"%d.%d.%d.0/25\"", i > 0 ? "," : "", block, i / 256, i % 256);
+    }
+    str_append(&b, "]");
+    return str_buf_to_arena(&b, a);
+}
+
 /* A balancer with as many frontends as Azure allows: no public IP is made for one more. */
 static void full_balancer__a_new_service__refused_before_the_first_write(void **state)
 {
@@ -255,6 +267,30 @@ static void full_balancer__a_new_service__refused_before_the_first_write(void **
               "load balancer kubernetes: load balancer kubernetes would have 601 frontends, but "
               "Azure allows 600");
     written(r, "");
+}
+
+/* Half of a group's 4,000 source addresses are there: a Service with more of its own than are left
+ * gets no public IP; a smaller one does. */
+static void ranges__more_than_the_group_takes__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = stage_rig_add(r, "api", NULL, with_ranges(r->a, 10, 2000));
+    stage_rig_run(r);
+    succeeded(api);
+    struct rig_service *web = stage_rig_add(r, "web", NULL, with_ranges(r->a, 11, 2001));
+    stage_rig_plan(r);
+    assert_int_equal(web->code, TT_QUOTA);
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    assert_int_equal(web->code, TT_QUOTA);
+    same_text("message", web->message,
+              "the security group exceeds the maximum number of source IP addresses "
+              "(4001 > 4000)");
+    written(r, "");
+    ask(web, NULL, with_ranges(r->a, 11, 2000));
+    stage_rig_run(r);
+    succeeded(web);
+    stage_rig_settled(r);
 }
 
 /* Azure counts the rules of each network interface, and says how many it takes when it refuses one
@@ -342,6 +378,7 @@ UNIT_MAIN(stages_exchange)
         RIG_TEST(private_addresses__exchange_refused__former_frontends_are_put_back),
         RIG_TEST(private_address__shared_no_more__another_one_is_taken),
         RIG_TEST(full_balancer__a_new_service__refused_before_the_first_write),
+        RIG_TEST(ranges__more_than_the_group_takes__refused_before_the_first_write),
         RIG_TEST(full_interfaces__once_told__refused_before_the_first_write),
         RIG_TEST(admitted__for_a_refused_balancer__goes_at_once),
         RIG_TEST(address__of_another_with_the_same_port__refused_before_the_first_write),
