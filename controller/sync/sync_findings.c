@@ -89,6 +89,13 @@ static bool is_news(const struct sync_item *item, const struct service_findings 
     return was->known || c == NULL || !str_eq(c->message, sync_stands_nobody(item));
 }
 
+/* It gets its first load balancer: all of its wishes are new, also those of a Service that was made
+ * while no controller ran. */
+static bool is_first(const struct sync_item *item)
+{
+    return item->svc->n_ingress == 0 && item->result->planned > 0;
+}
+
 void sync_findings_tell(const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
@@ -105,7 +112,7 @@ void sync_findings_tell(const struct sync_item *item)
     now.nobody = str_is_empty(nobody) ? 0 : digest(nobody);
     bool part = item->todo == SYNC_UPDATE || !r->has_plan;
     service_cache_set_findings(item->s->cache, item->key, &now, part, &was);
-    bool edited = !part && (item->reasons & TT_REASON_SPEC) != 0;
+    bool edited = !part && ((item->reasons & TT_REASON_SPEC) != 0 || is_first(item));
     for (size_t i = 0; edited && i < now.n; i++) {
         if (!has(&was, now.items[i])) {
             sync_event_finding(item, r->findings[i].reason, r->findings[i].message);

@@ -120,8 +120,9 @@ static const char *nobody_by_wish(const struct aws_planning *p)
     if (p->service->n_ports == 0) {
         return "no port has a node port, so there is no listener";
     }
-    if (aws_ranges_let_nobody_in(p)) {
-        return "the source ranges allow no client: none is of the family of its addresses";
+    const char *by_ranges = aws_ranges_let_nobody_in(p);
+    if (by_ranges != NULL) {
+        return by_ranges;
     }
     if (aws_named_groups_let_nobody_in(p)) {
         return "the security groups that the Service names, and its source ranges, let no client "

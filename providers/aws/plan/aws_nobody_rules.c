@@ -162,14 +162,51 @@ static bool extra_groups_let_in(const struct aws_planning *p)
     return false;
 }
 
-bool aws_ranges_let_nobody_in(const struct aws_planning *p)
+/* Trimtab keeps the rules by which nodes let this NLB's packets in. */
+static bool keeps_node_rules(const struct aws_planning *p)
+{
+    return p->service->kind == AWS_NLB && !p->naming->no_node_rules;
+}
+
+/* Nodes see the addresses of the NLB, which are in its subnets, and not those of clients.  True
+ * also if a subnet is in a range that is not the NLB's. */
+static bool nodes_let_the_balancer_in(const struct aws_planning *p)
+{
+    const struct aws_places *places = &p->around->places;
+    bool met = subnets_reach_node_ports(p) || places->n_subnets == 0;
+    for (size_t i = 0; !met && i < p->service->ranges.n; i++) {
+        for (size_t k = 0; !met && k < places->n_subnets; k++) {
+            met = overlap(p->service->ranges.items[i], places->subnets[k].cidr);
+        }
+    }
+    return met;
+}
+
+const char *aws_ranges_let_nobody_in(const struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
-    if (s->ranges.n > 0 || s->ranges6.n == 0) {
-        return false;
+    bool other_family = s->ranges.n == 0 && s->ranges6.n > 0;
+    if (other_family &&
+        (ranges_are_ours(p) ? !extra_groups_let_in(p)
+                            : nodes_tell_clients_apart(p) && !subnets_reach_node_ports(p))) {
+        return "the source ranges allow no client: none is of the family of its addresses";
     }
-    return ranges_are_ours(p) ? !extra_groups_let_in(p)
-                              : nodes_tell_clients_apart(p) && !subnets_reach_node_ports(p);
+    if (keeps_node_rules(p) && !nodes_tell_clients_apart(p) && !nodes_let_the_balancer_in(p)) {
+        return "the source ranges allow no client: with preserve_client_ip.enabled=false nodes see "
+               "the load balancer's addresses, and no range holds them";
+    }
+    return NULL;
+}
+
+/* Continues the sentence that IPv6 ranges are left out: the clients that are let in then. */
+static const char *instead_of_ranges6(const struct aws_planning *p)
+{
+    if (p->service->ranges.n > 0) {
+        return "";
+    }
+    return subnets_reach_node_ports(p)
+               ? ", and only clients in its subnets are let in, by the rule for its health checks"
+               : ", and no client is let in";
 }
 
 static bool let_everybody_in(const struct aws_service *s)
@@ -194,18 +231,23 @@ const char *aws_ranges_without_effect(const struct aws_planning *p)
     if (p->naming->no_node_rules) {
         return "source ranges have no effect: the NLB has no security group whose rules are the "
                "Service's, and with DisableSecurityGroupIngress of the cloud-config those of the "
-               "nodes' groups are not either";
+               "nodes' groups are not either; what these groups allow decides which clients are "
+               "let in";
     }
     if (!nodes_tell_clients_apart(p)) {
-        return "source ranges have no effect: the NLB has no security group whose rules are the "
-               "Service's, and with preserve_client_ip.enabled=false nodes do not see who the "
-               "clients are";
+        return arena_printf(p->a,
+                            "source ranges do not tell clients apart: the NLB has no security "
+                            "group whose rules are the Service's, and with "
+                            "preserve_client_ip.enabled=false nodes see its addresses instead of "
+                            "theirs; %s",
+                            nodes_let_the_balancer_in(p) ? "every client is let in"
+                                                         : "no client is let in");
     }
     return s->ranges6.n == 0
                ? NULL
                : arena_printf(p->a,
                               "source range %s: the NLB has no security group whose rules are the "
                               "Service's, and nodes let IPv4 clients in alone; IPv6 ranges are "
-                              "left out",
-                              s->ranges6.items[0]);
+                              "left out%s",
+                              s->ranges6.items[0], instead_of_ranges6(p));
 }

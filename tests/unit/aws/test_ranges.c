@@ -27,16 +27,21 @@ static const struct row {
 } rows[] = {
     /* An NLB without a group: nodes let the clients in, by IPv4. */
     {NLB, V4},
-    {NLB, V6,
-     .told = "source range 2001:db8::/32: "}, /* by the rule for probes its subnets are in */
-    {NLB, V6, .local = true, .told = "source range 2001:db8::/32: ", .nobody = true},
+    {NLB, V6, .told = "and only clients in its subnets are let in"},
+    {NLB, V6, .local = true, .told = "left out, and no client is let in", .nobody = true},
     {NLB, V4 "," V6, .told = "IPv6 ranges are left out"},
     {NLB, ""},
     {NLB, V4, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
     {NLB, V6, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
     {NLB, ALL, .no_node_rules = true},
-    {NLB NO_IPS, V4, .told = "preserve_client_ip.enabled=false"},
-    {NLB NO_IPS, V6, .told = "preserve_client_ip.enabled=false"},
+    {NLB NO_IPS, V4, .told = "instead of theirs; every client is let in"},
+    {NLB NO_IPS, V6, .told = "instead of theirs; every client is let in"},
+    {NLB NO_IPS, V4, .local = true, .told = "theirs; no client is let in", .nobody = true},
+    {NLB NO_IPS, V6, .local = true, .told = "theirs; no client is let in", .nobody = true},
+    {NLB NO_IPS, V4, .local = true, .managed = true, .nobody = true},
+    {NLB NO_IPS, "\"10.0.0.0/8\"", .local = true, .told = "every client is let in"},
+    {NLB NO_IPS, ALL, .local = true},
+    {NLB NO_IPS, V4, .local = true, .no_node_rules = true, .told = "what these groups allow"},
     /* One with a group of its own, which has rules of both families. */
     {NLB, V4 "," V6, .managed = true},
     {NLB, V6, .managed = true, .nobody = true},
@@ -77,7 +82,10 @@ static void ranges__that_become_rules_of_no_group__told(void **state)
         const struct aws_group open = {.id = "sg-open", .rules = {.items = &rules[0], .n = 1}};
         const struct aws_group other = {.id = "sg-other", .rules = {.items = &rules[1], .n = 1}};
         const struct aws_group *groups[] = {&open, &other};
-        const struct aws_surroundings around = {.groups = groups, .n_groups = ARRAY_LEN(groups)};
+        const struct aws_subnet subnet = {.id = "subnet-1", .cidr = "10.0.0.0/24"};
+        const struct aws_surroundings around = {.groups = groups,
+                                                .n_groups = ARRAY_LEN(groups),
+                                                .places = {.subnets = &subnet, .n_subnets = 1}};
         const struct aws_planning p = {
             .a = a,
             .around = &around,
@@ -96,7 +104,7 @@ static void ranges__that_become_rules_of_no_group__told(void **state)
         const char *told = aws_ranges_without_effect(&p);
         bool right =
             row->told == NULL ? told == NULL : told != NULL && strstr(told, row->told) != NULL;
-        if (!right || aws_ranges_let_nobody_in(&p) != row->nobody) {
+        if (!right || (aws_ranges_let_nobody_in(&p) != NULL) != row->nobody) {
             fail_msg("row %zu: \"%s\", nobody %d", i, str_nonnull(told), !row->nobody);
         }
     }

@@ -94,6 +94,19 @@ static void finding__after_a_start__no_event(void **state)
     stand_free(r);
 }
 
+/* It was made while no controller ran, and gets its load balancer now: nothing of it is old. */
+static void finding__first_load_balancer_after_a_start__one_event(void **state)
+{
+    struct stand *r = stand_of(1);
+    (void)state;
+
+    r->provider->finding = "annotation a is odd";
+    sync_once(r, TT_REASON_RESYNC, NULL);
+    sync_once(r, TT_REASON_RESYNC, SERVED);
+    assert_int_equal(1, count(stand_events(r), "Warning AnnotationIgnored annotation a is odd"));
+    stand_free(r);
+}
+
 static void finding__the_sync_fails_again_and_again__one_event(void **state)
 {
     struct stand *r = stand_of(1);
@@ -274,6 +287,7 @@ UNIT_MAIN(sync_findings)
         cmocka_unit_test(finding__made_then_resynced__one_event),
         cmocka_unit_test(finding__another_one_after_an_edit__another_event),
         cmocka_unit_test(finding__after_a_start__no_event),
+        cmocka_unit_test(finding__first_load_balancer_after_a_start__one_event),
         cmocka_unit_test(finding__the_sync_fails_again_and_again__one_event),
         cmocka_unit_test(nobody__new_service__event_and_condition_with_the_status),
         cmocka_unit_test(nobody__goes_on__told_once_and_cleared_when_it_ends),
