@@ -124,6 +124,10 @@ static const char *nobody_by_wish(const struct aws_planning *p)
     if (by_ranges != NULL) {
         return by_ranges;
     }
+    if (aws_nodes_let_nobody_in(p)) {
+        return "the security groups of the nodes let nothing in to the node ports, and with "
+               "DisableSecurityGroupIngress of the cloud-config trimtab adds no rules to them";
+    }
     if (aws_named_groups_let_nobody_in(p)) {
         return "the security groups that the Service names, and its source ranges, let no client "
                "in to its ports";

@@ -114,6 +114,61 @@ bool aws_named_groups_let_nobody_in(const struct aws_planning *p)
     return groups[0].n > 0;
 }
 
+/* ---- nodes whose rules are not ours ---------------------------------------------------------- */
+
+/* The load balancer has security groups, or gets one: rules about them let it in. */
+static bool has_groups(const struct aws_planning *p)
+{
+    const struct aws_nlb *nlb = p->seen->nlb;
+    bool nlb_has = nlb != NULL ? nlb->groups.n > 0 : str_eq(p->naming->nlb_group_mode, "Managed");
+    return p->service->kind == AWS_CLASSIC || nlb_has;
+}
+
+static bool opens_node_port(const struct aws_planning *p, const struct aws_group *g,
+                            const struct aws_rule *r)
+{
+    const struct aws_service *s = p->service;
+    bool about_group = r->peer == AWS_PEER_GROUP;
+    if (about_group && (str_eq(r->source, g->id) || !has_groups(p))) {
+        return false; /* among nodes; or about a group that is not the load balancer's */
+    }
+    for (size_t i = 0; i < s->n_ports; i++) {
+        int32_t port = s->ports[i].node_port;
+        bool covers =
+            str_eq(r->protocol, "-1") || r->from < 0 || (r->from <= port && port <= r->to);
+        if (covers && protocol_fits(r, &s->ports[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True also if one of its groups was not read. */
+static bool may_reach(const struct aws_planning *p, const struct aws_instance *in)
+{
+    for (size_t i = 0; i < in->n_groups; i++) {
+        const struct aws_group *g = aws_group_find(p->around, in->groups[i].id);
+        if (g == NULL) {
+            return true;
+        }
+        for (size_t k = 0; k < g->rules.n; k++) {
+            if (opens_node_port(p, g, &g->rules.items[k])) {
+                return true;
+            }
+        }
+    }
+    return in->n_groups == 0;
+}
+
+bool aws_nodes_let_nobody_in(const struct aws_planning *p)
+{
+    bool closed = p->naming->no_node_rules && p->service->n_ports > 0;
+    for (size_t i = 0; closed && i < p->around->n_instances; i++) {
+        closed = !may_reach(p, &p->around->instances[i]);
+    }
+    return closed && p->around->n_instances > 0;
+}
+
 /* ---- source ranges --------------------------------------------------------------------------- */
 
 /* They are the rules of a security group that the load balancer has, or gets, for itself alone. */

@@ -273,6 +273,9 @@ bool aws_named_groups_let_nobody_in(const struct aws_planning *p);
  * addresses; or nodes see the load balancer's addresses, and no range holds them.  NULL: they let
  * some in, or that is not known.  (aws_nobody_rules.c) */
 const char *aws_ranges_let_nobody_in(const struct aws_planning *p);
+/* With DisableSecurityGroupIngress: do the nodes' groups let nothing in to the node ports?  False
+ * also where one was not read.  (aws_nobody_rules.c) */
+bool aws_nodes_let_nobody_in(const struct aws_planning *p);
 /* Source ranges, or some of them, that become rules of no group: a sentence, else NULL.
  * (aws_nobody_rules.c) */
 const char *aws_ranges_without_effect(const struct aws_planning *p);

@@ -18,6 +18,11 @@
 #define V6     "\"2001:db8::/32\""
 #define ALL    "\"0.0.0.0/0\""
 
+#define RULE(proto, at, of, whom)                                                                  \
+    {                                                                                              \
+        .protocol = proto, .from = at, .to = at, .peer = of, .source = whom, .description = ""     \
+    }
+
 static const struct row {
     const char *notes, *ranges;
     bool managed, without_group, no_node_rules, shared;
@@ -110,10 +115,62 @@ static void ranges__that_become_rules_of_no_group__told(void **state)
     }
 }
 
+/* A group of nodes with one rule, and a Service with node port 30080. */
+static const struct closed_row {
+    const char *notes;
+    struct aws_rule rule;
+    bool managed, keeps_rules, unread, nobody;
+} closed_rows[] = {
+    {NLB, RULE("tcp", 30080, AWS_PEER_CIDR, "192.0.2.0/24")},
+    {NLB, RULE("tcp", 30080, AWS_PEER_PREFIX_LIST, "pl-1")},
+    {NLB, RULE("-1", -1, AWS_PEER_CIDR, "10.0.0.0/8")},
+    {NLB, RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .nobody = true},
+    {NLB, RULE("udp", 30080, AWS_PEER_CIDR, "0.0.0.0/0"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-nodes"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-lb"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-lb"), .managed = true},
+    {"", RULE("-1", -1, AWS_PEER_GROUP, "sg-lb")},
+    {"", RULE("-1", -1, AWS_PEER_GROUP, "sg-nodes"), .nobody = true},
+    {"", RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .unread = true},
+    {"", RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .keeps_rules = true},
+};
+
+static void nodes__whose_rules_are_not_ours__told_when_they_are_closed(void **state)
+{
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(closed_rows); i++) {
+        const struct closed_row *row = &closed_rows[i];
+        struct aws_naming naming = aws_test_naming();
+        naming.nlb_group_mode = row->managed ? "Managed" : "";
+        naming.no_node_rules = !row->keeps_rules;
+        const struct aws_group nodes = {.id = row->unread ? "sg-other" : "sg-nodes",
+                                        .rules = {.items = &row->rule, .n = 1}};
+        const struct aws_group *groups[] = {&nodes};
+        const struct aws_group_ref ref = {"sg-nodes", "nodes"};
+        const struct aws_instance instance = {.id = "i-1", .groups = &ref, .n_groups = 1};
+        const struct aws_surroundings around = {
+            .groups = groups, .n_groups = 1, .instances = &instance, .n_instances = 1};
+        const struct aws_observed seen = {0};
+        const struct aws_planning p = {
+            .a = a,
+            .around = &around,
+            .naming = &naming,
+            .seen = &seen,
+            .service = aws_test_service(
+                a, &naming, arena_printf(a, "{%s\"x\":\"y\"}", row->notes),
+                "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}]"),
+        };
+        if (aws_nodes_let_nobody_in(&p) != row->nobody) {
+            fail_msg("row %zu: nobody %d", i, !row->nobody);
+        }
+    }
+}
+
 UNIT_MAIN(ranges)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(ranges__that_become_rules_of_no_group__told),
+        PURE_TEST(nodes__whose_rules_are_not_ours__told_when_they_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
