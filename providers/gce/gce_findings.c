@@ -258,6 +258,32 @@ static const struct lb_limit local_netlb = {.list = "nodes with endpoints in its
                                             .most = GCE_NEG_LOCAL_MAX_NETLB,
                                             .beyond = "the other nodes get no traffic"};
 
+/* Google refuses such a firewall last, when address and forwarding rule stand. */
+static bool is_refused(struct lb_item *item, const struct gce_firewall *f)
+{
+    if (str_is_empty(f->name) || f->sources.n <= ranges.most) {
+        return false;
+    }
+    (void)err_set(&item->err, ERR_INVALID,
+                  "firewall %s would have %zu source ranges, and Google takes %zu", f->name,
+                  f->sources.n, ranges.most);
+    return true;
+}
+
+bool gce_limits_refuse(struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    const struct gce_bs_desired *d = &g->bs.d;
+    if (item->in->verb != TT_VERB_ENSURE || item->in->service->n_ingress > 0) {
+        return false;
+    }
+    if (!gce_item_is_bs(item)) {
+        return is_refused(item, &g->tp.desired.traffic);
+    }
+    return g->bs.has_desired &&
+           (is_refused(item, &d->v4.firewall) || is_refused(item, &d->v6.firewall));
+}
+
 static void of_firewall(struct lb_sync *s, const struct lb_item *item, const struct gce_firewall *f)
 {
     if (!str_is_empty(f->name)) {

@@ -349,6 +349,9 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         const struct gce_decision *d = &gce_item_of(item)->decision;
         gce_findings(s, item, d->kind, &gce_provider_of(s)->options);
         gce_idle_findings(s, item, d, &gce_provider_of(s)->options);
+        if (gce_limits_refuse(item)) {
+            continue;
+        }
         size_t from = plan->n_ops;
         gce_flow_way_plan(s, plan, item);
         size_t end = plan->n_ops;
