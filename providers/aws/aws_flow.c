@@ -14,6 +14,7 @@
 #include "providers/aws/cloud/aws_memory.h"
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_name_rules.h"
+#include "providers/aws/rules/aws_attribute_rules.h"
 
 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_MS           60000
@@ -58,6 +59,33 @@ static void note_kept(const struct aws_sync *y, const struct aws_item *it)
     }
 }
 
+/* Clients whose addresses nodes do not see pass by source ranges that are rules of the nodes'
+ * groups.  A process that did not see the edit looks at what trimtab made. */
+static bool has_to_see_clients(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct aws_naming *n = &y->p->naming;
+    const struct aws_service *s = it->service;
+    return it->item->in->previous == NULL && lb_was_made(it->item->in) && !n->no_node_rules &&
+           str_is_empty(n->nlb_group_mode) && !aws_lets_everybody_in(s);
+}
+
+/* What an edit takes out of target-group-attributes is as AWS has it by itself. */
+static void ask_for_defaults(const struct aws_sync *y, struct aws_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    if (it->service->kind == AWS_NLB && it->item->in->verb == TT_VERB_ENSURE) {
+        const struct aws_service *was =
+            before != NULL ? aws_service_read(y->s->a, &y->p->naming, before) : NULL;
+        struct aws_tags asked =
+            aws_group_attributes_asked(y->s->a, it->service, was, has_to_see_clients(y, it));
+        struct aws_service *s = ARENA_NEW(y->s->a, struct aws_service);
+        *s = *it->service;
+        s->has_group_attributes = s->has_group_attributes || asked.n > 0;
+        s->group_attributes = asked;
+        it->service = s;
+    }
+}
+
 static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *item)
 {
     it->item = item;
@@ -90,6 +118,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     if (it->want) {
         note_findings(y, it, it->service->findings, it->service->n_findings);
         note_kept(y, it);
+        ask_for_defaults(y, it);
     }
 }
 

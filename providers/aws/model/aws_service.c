@@ -365,6 +365,11 @@ bool aws_status_names_ours(const struct aws_service *s)
     return false;
 }
 
+bool aws_lets_everybody_in(const struct aws_service *s)
+{
+    return s->ranges6.n == 0 && s->ranges.n == 1 && str_eq(s->ranges.items[0], "0.0.0.0/0");
+}
+
 /* A load balancer that was never complete has a mark without addresses. */
 static bool was_served(struct arena *a, const struct tt_service *in)
 {

@@ -113,6 +113,8 @@ enum aws_claim {
 enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s);
 /* Does its status name the load balancer that trimtab makes for it? */
 bool aws_status_names_ours(const struct aws_service *s);
+/* Its source ranges leave no client out. */
+bool aws_lets_everybody_in(const struct aws_service *s);
 /* "NLB" / "classic load balancer": in messages. */
 const char *aws_kind_text(enum aws_kind kind);
 

@@ -11,6 +11,7 @@
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "providers/aws/rules/aws_attribute_rules.h"
 #include "providers/aws/rules/aws_health_rules.h"
 
 static bool protocol_fits(const struct aws_rule *r, const struct aws_service_port *port)
@@ -32,7 +33,7 @@ static bool overlap(const char *x, const char *y)
 static bool nodes_tell_clients_apart(const struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
-    const char *keeps = aws_tag(&s->group_attributes, "preserve_client_ip.enabled");
+    const char *keeps = aws_tag(&s->group_attributes, AWS_ATTRIBUTE_KEEPS_CLIENT_IP);
     return s->kind == AWS_NLB && !p->naming->no_node_rules && !str_eq(keeps, "false");
 }
 
@@ -264,16 +265,11 @@ static const char *instead_of_ranges6(const struct aws_planning *p)
                : ", and no client is let in";
 }
 
-static bool let_everybody_in(const struct aws_service *s)
-{
-    return s->ranges6.n == 0 && s->ranges.n == 1 && str_eq(s->ranges.items[0], "0.0.0.0/0");
-}
-
 const char *aws_ranges_without_effect(const struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
     bool named = s->groups.n > 0;
-    if (ranges_are_ours(p) || let_everybody_in(s)) {
+    if (ranges_are_ours(p) || aws_lets_everybody_in(s)) {
         return NULL; /* of a classic load balancer's IPv6 ranges aws_service.c tells */
     }
     if (s->kind == AWS_CLASSIC) {
