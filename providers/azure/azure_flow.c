@@ -280,6 +280,7 @@ static const struct lb_stage stages[] = {
     {"links", NULL, azure_observe_links, azure_plan_links},
     {"tidy", NULL, azure_observe_tidy, azure_plan_tidy, .tidies = true},
     {"close", NULL, azure_observe_close, azure_plan_close, .tidies = true},
+    {"sever", NULL, azure_observe_sever, azure_plan_sever, .tidies = true},
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 

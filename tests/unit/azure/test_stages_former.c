@@ -17,6 +17,7 @@
     "\"20.9.9.9\",\"publicIPAddressVersion\":\"IPv4\",\"publicIPAllocationMethod\":\"Static\"}}"
 #define SUBNET "{\"name\":\"apps\",\"properties\":{\"addressPrefix\":\"10.9.0.0/16\"}}"
 #define FORMER "aweb-interim-"
+#define SHARED "{" IN ",\"azure-load-balancer-ipv4\":\"10.0.7.7\"}"
 
 static void holds(const char *text, const char *want)
 {
@@ -277,6 +278,26 @@ static void one_family_fewer_with_a_link__asks_for_none_of_the_other(void **stat
     stage_rig_settled(r);
 }
 
+/* From a frontend of its own in another subnet to one that it shares. */
+static void to_a_shared_address__former_frontend_goes_after_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_put(r, AZURE_SUBNETS, SUBNET);
+    (void)stage_rig_add(r, "web", SHARED, NULL);
+    struct rig_service *api =
+        stage_rig_add(r, "api", APPS, "\"ports\":[{\"port\":81,\"nodePort\":30081}]");
+    stage_rig_run(r);
+    same_text("before", fronts(r, "kubernetes-internal"), "aapi-apps aweb");
+    edit(api, SHARED);
+    stage_rig_run(r);
+    succeeded(api);
+    same_text("status", api->status, "10.0.7.7");
+    same_text("frontends", fronts(r, "kubernetes-internal"), "aweb");
+    same_text("rules", stage_rig_elements(r, "kubernetes-internal", "loadBalancingRules"),
+              "aweb-TCP-80 aapi-TCP-81");
+    stage_rig_settled(r);
+}
+
 UNIT_MAIN(stages_former)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +313,7 @@ UNIT_MAIN(stages_former)
         RIG_TEST(one_family_fewer_internal__its_frontend_serves_until_the_status),
         RIG_TEST(one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status),
         RIG_TEST(one_family_fewer_with_a_link__asks_for_none_of_the_other),
+        RIG_TEST(to_a_shared_address__former_frontend_goes_after_the_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
