@@ -69,7 +69,7 @@ static bool has_to_see_clients(const struct aws_sync *y, const struct aws_item *
            str_is_empty(n->nlb_group_mode) && !aws_lets_everybody_in(s);
 }
 
-/* What an edit takes out of target-group-attributes is as AWS has it by itself. */
+/* Attributes that an edit takes out of the annotation are as AWS has them by itself. */
 static void ask_for_defaults(const struct aws_sync *y, struct aws_item *it)
 {
     const struct tt_service *before = it->item->in->previous;

@@ -122,7 +122,7 @@ struct aws_tags aws_group_attributes_diff(struct arena *a, const struct aws_tags
     return diff(a, wanted, actual, false, send_unknown);
 }
 
-/* What a target group of instances has by itself. */
+/* Those of a target group of instances for which nothing was asked. */
 static const struct aws_tag group_defaults[] = {
     {AWS_ATTRIBUTE_KEEPS_CLIENT_IP, "true"},
     {"proxy_protocol_v2.enabled", "false"},
