@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/findings.h"
 #include "common/lb/request_count.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/api/aws_metrics.h"
@@ -141,7 +142,7 @@ static const char *const event_reasons[] = {
     "AboveLimit",        "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",
     "PortIgnored",       "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged",
     "SubnetsNotChanged", "SubnetsNotFound",   "TagsNotChanged",     "TargetGroupKept",
-    "TargetRefused",     "UnknownType",
+    "TargetRefused",     "UnknownType",       LB_FINDING_FAMILY,
 };
 
 static const char *const wish_annotations[] = {AWS_ANNOTATION "*", LB_SOURCE_RANGES_ANNOTATION};

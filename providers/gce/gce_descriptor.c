@@ -5,6 +5,7 @@
  * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are
  * played here; which of them are, flags decide when it is opened (gce_decide.h). */
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/list_limits.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
@@ -42,6 +43,7 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "IPCollectionV6Error",
                                             "MixedStaticIP",
                                             "SourceRangesOfOneFamily",
+                                            LB_FINDING_FAMILY,
                                             "Attach",
                                             "Detach",
                                             "Create",

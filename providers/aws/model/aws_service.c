@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/model/aws_annotations.h"
@@ -302,6 +303,11 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                                  "source range %s: a classic load balancer has IPv4 only; IPv6 "
                                  "ranges are left out",
                                  s->ranges6.items[0]));
+    }
+    if (lb_family_missed(s->in, true, false) != NULL) {
+        add_finding(f, LB_FINDING_FAMILY, "spec.ipFamilies",
+                    "spec.ipFamilies: IPv6 has no effect: the load balancer has IPv4 addresses "
+                    "alone");
     }
     if (s->kind == AWS_NLB && s->groups.n > 0 && !str_eq(naming->nlb_group_mode, "Managed")) {
         add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "security-groups",
