@@ -146,8 +146,8 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
         return false;
     }
     tell_kept(b, it, &r);
-    if (r.leaves_told) {
-        azure_effects_exchanges(y, b->plan, it);
+    if (r.leaves_told || r.leaves_shared) {
+        azure_effects_exchanges(y, b->plan, it, !r.leaves_told);
     }
     if (r.changed) {
         azure_owners_add(y->s->a, &e->owners, it->item->key);

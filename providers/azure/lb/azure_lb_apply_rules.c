@@ -305,6 +305,26 @@ static int decide_frontends(struct arena *a, struct decision *d, struct err *err
     return rc;
 }
 
+/* Does a rule of the Service leave a frontend of another one, whose address the status tells? */
+static bool leaves_shared(struct arena *a, const struct decision *d)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    struct json_object *frontends = azure_array(d->lb, FRONTENDS);
+    struct azure_elements rules =
+        azure_lb_named(a, ask->index, d->lb, AZURE_LB_RULES, ask->service);
+    bool leaves = false;
+    for (size_t i = 0; i < rules.n && !leaves; i++) {
+        const char *id = azure_ref(rules.items[i], "frontendIPConfiguration");
+        bool shared = id != NULL && !azure_has_prefix(azure_id_last(id), ask->service->base) &&
+                      !azure_id_eq(id, d->frontend_id[AZURE_IPV4]) &&
+                      !azure_id_eq(id, d->frontend_id[AZURE_IPV6]);
+        struct json_object *o = shared ? azure_find(frontends, azure_id_last(id)) : NULL;
+        leaves = o != NULL && (azure_lb_former_is_told(ask, o, AZURE_IPV4) ||
+                               azure_lb_former_is_told(ask, o, AZURE_IPV6));
+    }
+    return leaves;
+}
+
 static int decide_fragments(struct arena *a, struct decision *d, struct err *err)
 {
     const struct azure_lb_ask *ask = d->ask;
@@ -527,7 +547,8 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
     };
-    *ret = (struct azure_lb_result){.leaves_told = d.leaves_told};
+    *ret = (struct azure_lb_result){.leaves_told = d.leaves_told,
+                                    .leaves_shared = ask->want && leaves_shared(a, &d)};
     bool pools = edit_pools(a, &d);
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         if (d.former[f] != NULL) {

@@ -298,6 +298,45 @@ static void to_a_shared_address__former_frontend_goes_after_the_status(void **st
     stage_rig_settled(r);
 }
 
+static void note_effects(struct stage_rig *r, const struct tt_plan *view)
+{
+    struct str_buf *told = r->arg;
+    (void)view;
+    for (size_t i = 0; r->plan != NULL && i < r->plan->n_services; i++) {
+        for (size_t k = 0; k < r->plan->services[i].n_effects; k++) {
+            str_appendf(told, "%s: %s\n", r->plan->services[i].key,
+                        r->plan->services[i].effects[k]);
+        }
+    }
+}
+
+/* Its rules leave the other Service's frontend in the write that makes its own, before the status
+ * tells that: the plan says so. */
+static void from_a_shared_address__interruption_announced(void **state)
+{
+    static const struct {
+        const char *shared, *own;
+    } rows[] = {{SHARED, "{" IN "}"}, {MINE, NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        struct str_buf told = STR_BUF_INIT;
+        stage_rig_put(r, AZURE_PIPS, USERS_PIP);
+        (void)stage_rig_add(r, "api", rows[i].shared,
+                            "\"ports\":[{\"port\":81,\"nodePort\":30081}]");
+        struct rig_service *web = stage_rig_add(r, "web", rows[i].shared, NULL);
+        stage_rig_run(r);
+        edit(web, rows[i].own);
+        r->reported = note_effects;
+        r->arg = &told;
+        stage_rig_plan(r);
+        holds(str_buf_text(&told), "web: Traffic is interrupted until the status shows");
+        str_buf_done(&told);
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
 UNIT_MAIN(stages_former)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +353,7 @@ UNIT_MAIN(stages_former)
         RIG_TEST(one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status),
         RIG_TEST(one_family_fewer_with_a_link__asks_for_none_of_the_other),
         RIG_TEST(to_a_shared_address__former_frontend_goes_after_the_status),
+        RIG_TEST(from_a_shared_address__interruption_announced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
