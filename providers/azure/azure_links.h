@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_links.h: private link services under plan.
  *
- * Private to azure_stage_links.c, which makes and takes them away, azure_links_former.c, which takes
- * away those of former frontends, and azure_links_first.c, which asks before a Service gets
+ * Private to azure_stage_links.c, which makes and takes them away, azure_links_former.c, which
+ * takes away those of former frontends, and azure_links_first.c, which asks before a Service gets
  * anything whether its link can be made.  Pure, but for what is noted as
  * needed.  Everything lives in the arena of the sync. */
 #ifndef TRIMTAB_AZURE_LINKS_H

@@ -10,7 +10,7 @@
 #define TAKES(text) "{\"type\":\"nlb\",\"target-group-attributes\":\"" text "\"}"
 
 /* E2: an attribute that the annotation no longer names is AWS' own again, or source ranges would
- * let everybody in.  Who did not see the edit looks where source ranges need it. */
+ * let all clients in.  A process that did not see the edit looks where source ranges need it. */
 static void group_attributes__named_no_more__are_aws_own_again(void **state)
 {
     struct flow_kit *k = *state;
