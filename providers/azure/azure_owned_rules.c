@@ -121,8 +121,9 @@ static bool refers(struct json_object *rule, const char *frontend)
     return does;
 }
 
-/* Does a rule stand on it that is another Service's, or nobody's of ours?  A Service that shares an
- * address is served by the frontend of the one that was there first, also when that one is gone. */
+/* Does a rule stand on it that is another Service's, or was made by hand?  A Service that shares
+ * an address is served by the frontend of the one that was there first, also when that one is
+ * gone. */
 static bool serves_others(const struct azure_owned_list *l, struct json_object *lb,
                           struct json_object *frontend)
 {

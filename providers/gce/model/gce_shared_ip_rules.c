@@ -121,7 +121,8 @@ bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
     return names_it(a, r, svc) && gce_rule_name_is_of_another_uid(a, r->name, svc);
 }
 
-/* A reservation has one tier, which its rules have to have; what a run of ours holds is exchanged. */
+/* A reservation has one tier, which its rules have to have.  What a run of ours holds is
+ * exchanged. */
 static int check_tier(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
                       const struct gce_rule *want, size_t n, struct err *err)
 {

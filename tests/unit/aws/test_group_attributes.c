@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_group_attributes.c: attributes of target groups that an edit takes out of their annotation. */
+/* test_group_attributes.c: attributes of target groups that an edit takes out of their
+ * annotation. */
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
