@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 13u
+#define TRIMTAB_ABI_MINOR 14u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -173,6 +173,7 @@ struct tt_operation {
      * beyond the first wave: it waits for every operation of earlier waves. */
     uint32_t n_after;
     const uint32_t *after;
+    const char *api_kind; /* since 1.14: the API's kind where several have that `kind`; or NULL */
 };
 /* Since 1.6.  A setting of a Service without the expected effect; it does not stop the sync.  Its
  * owner gets a Warning event once; plan, explain and the status page show it while it applies. */
