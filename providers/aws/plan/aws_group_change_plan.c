@@ -199,6 +199,7 @@ static int change(struct aws_planning *p, const struct aws_group_change *c, bool
     int d = aws_group_draft(p, phase, authorize, aws_group_text(p->a, c->group),
                             authorize ? c->why_authorize : c->why_revoke);
     aws_draft_op(p, d)->part = authorize ? "rules" : NULL;
+    aws_draft_op(p, d)->shared = !aws_group_is_own(p->naming, p->service, c->group);
     aws_draft_text(p, d, "GroupId", c->group->id);
     aws_group_draft_rules(p, d, authorize, rules);
     return d;
