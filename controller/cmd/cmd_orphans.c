@@ -202,6 +202,7 @@ int orphans_list(struct orphans *o, struct err *err)
     struct host_call *c = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
 
     o->n = 0;
+    o->first_finding = s->n_findings;
     cmd_wait_for(s->wait, "listing resources of trimtab");
     host_call_set_planning(c);
     host_call_enter(c, "list_owned");
