@@ -183,15 +183,43 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct row
     }
 }
 
-static void find_type(struct lb_sync *s, const struct lb_item *item)
+/* The older key where the newer one is there and says something else. */
+static void find_older_type(struct lb_sync *s, const struct lb_item *item)
 {
     const struct tt_service *svc = item->in->service;
-    if (gce_svc_type_slip(s->a, svc) != NULL) {
-        const char *key = gce_svc_type_key(svc);
+    const char *older = svc_annotation(svc, GCE_ANN_TYPE_OLD);
+    if (older != NULL && str_eq(gce_svc_type_key(svc), GCE_ANN_TYPE) &&
+        gce_type_says_internal(older) != gce_type_says_internal(gce_svc_type_text(svc))) {
+        lb_finding(s, item, LB_FINDING_IGNORED, GCE_ANN_TYPE_OLD,
+                   "annotation %s: \"%s\" has no effect beside " GCE_ANN_TYPE, GCE_ANN_TYPE_OLD,
+                   lb_finding_value(s->a, older));
+    }
+}
+
+static void find_type(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind)
+{
+    const struct tt_service *svc = item->in->service;
+    const char *key = gce_svc_type_key(svc);
+    const char *text = gce_svc_type_text(svc);
+    const char *word = str_lower(s->a, str_trim(s->a, str_nonnull(text)));
+    bool internal = gce_type_says_internal(text);
+
+    find_older_type(s, item);
+    if (*word == '\0') {
+        return;
+    }
+    if (svc->lb_class != NULL) {
+        if (internal != gce_kind_is_internal(kind)) {
+            lb_finding(s, item, LB_FINDING_IGNORED, key,
+                       "annotation %s: \"%s\" has no effect beside spec.loadBalancerClass", key,
+                       lb_finding_value(s->a, text));
+        }
+    } else if (!internal && !str_eq(word, "external")) {
+        bool slip = gce_svc_type_slip(s->a, svc) != NULL;
         lb_finding(s, item, LB_FINDING_IGNORED, key,
-                   "annotation %s: \"%s\" is not understood and counts as External; "
-                   "\"Internal\" was probably meant",
-                   key, lb_finding_value(s->a, gce_svc_type_text(svc)));
+                   "annotation %s: \"%s\" is not understood and counts as External; %s", key,
+                   lb_finding_value(s->a, text),
+                   slip ? "\"Internal\" was probably meant" : "want Internal or External");
     }
 }
 
@@ -217,7 +245,7 @@ static void find_network(struct lb_sync *s, const struct lb_item *item, enum gce
 void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
                   const struct gce_options *o)
 {
-    find_type(s, item);
+    find_type(s, item, kind);
     find_network(s, item, kind, o);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         find(s, item, &rows[i], kind, o);
