@@ -663,9 +663,8 @@ struct tt_provider {
     /* Since 1.2.  Optional, for Services without a finalizer, which may have been deleted while no
      * process watched: host->report_left() for each with possible leftovers.  Called once after the
      * first lists, with the leases held; again, with back-off, while it fails (result_fail is not
-     * needed).  Since 1.8: TT_IN_PROGRESS, called again every few seconds.  Since 1.13 `trimtab
-     * plan` calls it, too, once and with tt_open_args.planning: nothing may be changed, and what is
-     * only waited for counts.  Blocks; may use kube_*. */
+     * needed).  Since 1.8: TT_IN_PROGRESS, called again every few seconds.  Since 1.14 `trimtab
+     * plan` calls it once, planning: what is only waited for counts.  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
     /* Since 1.5.  Time limit of a call in ms: its deadline_ms.  0: 4 minutes; the user's
      * --provider-call-deadline takes precedence.  A late call keeps its Services and its thread;

@@ -62,8 +62,9 @@ static void class_came_unwatched__what_was_made_here__is_deleted_and_told(void *
     }
 }
 
-/* A class cannot be edited, and the API server empties the status of a type that goes: one that names
- * our addresses has been ours all the time, and a flag of this process is missing. */
+/* A class cannot be edited, and the API server empties the status of a type that goes: a Service
+ * whose status names our addresses has been ours all the time, and a flag of this process is
+ * missing. */
 static void class_is_anothers__status_names_ours__it_stays(void **state)
 {
     static const char *const metas[] = {MARK, STAND_WITH_F "," EDITED, STAND_WITH_F "," MARK};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_list_limits.c: when a list is said to be longer than its cloud takes (common/lb/list_limits.h). */
+/* test_list_limits.c: when a list is said to be longer than its cloud takes (list_limits.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
