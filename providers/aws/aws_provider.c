@@ -139,10 +139,10 @@ static uint64_t nodes_digest(void *provider, const struct tt_service *service,
 /* Taken off a Service whose load balancer was handed over and has gone. */
 static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
 static const char *const event_reasons[] = {
-    "AboveLimit",        "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",
-    "PortIgnored",       "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged",
-    "SubnetsNotChanged", "SubnetsNotFound",   "TagsNotChanged",     "TargetGroupKept",
-    "TargetRefused",     "UnknownType",       LB_FINDING_FAMILY,
+    "AboveLimit",       "AnnotationIgnored", "IPFamilyIgnored",  "NoNodeHasLabels",
+    "NotHandedOver",    "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
+    "SubnetNotChanged", "SubnetsNotChanged", "SubnetsNotFound",  "TagsNotChanged",
+    "TargetGroupKept",  "TargetRefused",     "UnknownType",
 };
 
 static const char *const wish_annotations[] = {AWS_ANNOTATION "*", LB_SOURCE_RANGES_ANNOTATION};

@@ -118,8 +118,8 @@ void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, co
 
 /* ---- former ones ----------------------------------------------------------------------------- */
 
-/* Does a frontend of that family serve that is no former one: the Service's own, or one that it
- * shares? */
+/* Does a frontend of that family, or of the other one when the Service gives that family up, serve
+ * that is no former one: the Service's own, or one that it shares? */
 static bool other_serves(struct azure_sync *y, const struct azure_service *s,
                          const struct azure_elements *mine, enum azure_family f)
 {
@@ -128,7 +128,7 @@ static bool other_serves(struct azure_sync *y, const struct azure_service *s,
         struct json_object *o = mine->items[i];
         struct azure_ownership owner = azure_sync_owner(y, s, o);
         serves = owner.owns && !azure_frontend_is_former(s, azure_doc_name(o)) &&
-                 azure_frontend_family(s, o, &owner) == f &&
+                 (!s->has_family[f] || azure_frontend_family(s, o, &owner) == f) &&
                  (y->s->planning || !str_is_empty(azure_sync_frontend_address(y, o)));
     }
     return serves;
