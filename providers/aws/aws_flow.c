@@ -331,7 +331,12 @@ static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it
 static int complete(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct aws_sync *y = aws_sync_of(s);
-    return aws_check_young(y, &y->items[item - s->items], err);
+    const struct aws_item *it = &y->items[item - s->items];
+    int rc = aws_check_young(y, it, err);
+    if (rc != ERR_OK) {
+        tell_findings(y, it); /* a second look does not see what they are about */
+    }
+    return rc;
 }
 
 /* The address of the balancer, which has all that it needs. */

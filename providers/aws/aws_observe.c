@@ -110,7 +110,7 @@ int aws_check_young(const struct aws_sync *y, const struct aws_item *it, struct 
     const struct tt_service *in = it->service->in;
     int64_t left_ms = y->scope->young_until_ms - y->scope->started_ms;
     if (it->want || left_ms <= 0 || !svc_has_finalizer(in, LB_CLEANUP_FINALIZER) ||
-        aws_memory_balancer_made_ms(y->p->memory, in->uid) > 0) {
+        (aws_memory_get(y->p->memory, in->uid) & AWS_KNOWS_ALL) != 0) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_IN_PROGRESS,

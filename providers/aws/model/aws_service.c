@@ -59,6 +59,7 @@ static void read_annotations(struct arena *a, struct aws_service *out)
     out->extra_tags = aws_pairs_read(a, aws_annotation(s, "additional-resource-tags"));
     out->has_group_attributes = attributes != NULL;
     out->group_attributes = aws_pairs_read(a, attributes);
+    out->n_named_attributes = out->group_attributes.n;
     out->node_labels = aws_node_labels_of(a, s);
     out->subnets = pieces(a, s, "subnets", false, &out->has_subnets);
     out->groups = pieces(a, s, "security-groups", false, NULL);

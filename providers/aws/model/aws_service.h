@@ -77,7 +77,8 @@ struct aws_service {
     /* annotations; NULL or n 0: absent */
     struct aws_tags extra_tags;       /* additional-resource-tags */
     bool has_group_attributes;        /* target-group-attributes is present */
-    struct aws_tags group_attributes; /* … its pairs */
+    struct aws_tags group_attributes; /* … its pairs, and AWS' own values behind them */
+    size_t n_named_attributes;        /* how many are pairs of the annotation */
     struct aws_tags node_labels;      /* target-node-labels */
     bool has_subnets;                 /* subnets is present */
     struct aws_texts subnets;         /* ids and names, trimmed, in order */

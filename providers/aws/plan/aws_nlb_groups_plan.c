@@ -361,7 +361,10 @@ static bool plan_attributes(struct aws_planning *p, const struct aws_nlb_want *w
         return false;
     }
     const struct aws_tags *seen = known ? &g->attributes : &none;
-    struct aws_tags changed = aws_group_attributes_diff(p->a, &want->group_attributes, seen, true);
+    /* AWS' own values need no call for a group of which nothing is known: it has them. */
+    const struct aws_tags asked = {want->group_attributes.items,
+                                   known ? want->group_attributes.n : want->n_named_attributes};
+    struct aws_tags changed = aws_group_attributes_diff(p->a, &asked, seen, true);
     if (changed.n == 0) {
         return false;
     }

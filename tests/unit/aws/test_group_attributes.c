@@ -58,10 +58,34 @@ static void group_attributes__named_no_more__are_aws_own_again(void **state)
     }
 }
 
+/* A target group that is made has AWS' own values: they cost no call. */
+static void group_attributes__of_a_new_group__are_not_written(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"CreateTargetGroup", 0,
+         "<TargetGroups><member><TargetGroupArn>arn:new</TargetGroupArn></member></TargetGroups>",
+         0},
+        {"CreateListener", 0,
+         "<Listeners><member><ListenerArn>arn:l</ListenerArn></member></Listeners>", 0},
+        {"elbv2 CreateLoadBalancer", 0, FLOW_NLB_STATE("active"), 0},
+        {NULL, 0, NULL, 0}};
+    k->rows = rows;
+    k->made = true;
+    const struct tt_service *svc =
+        aws_test_object(k->a, "{\"type\":\"nlb\"}",
+                        "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}],"
+                        "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]");
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
+    assert_int_equal(flow_kit_count(k, "CreateTargetGroup"), 1);
+    assert_int_equal(flow_kit_count(k, "ModifyTargetGroupAttributes"), 0);
+}
+
 UNIT_MAIN(group_attributes)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(group_attributes__named_no_more__are_aws_own_again),
+        FLOW_TEST(group_attributes__of_a_new_group__are_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,22 @@ static void start__deletion_soon_after_it__what_is_listed_goes_at_once(void **st
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
 }
 
+/* It knows of all that was made. */
+static void start__deletion_of_what_it_made_itself__does_not_wait(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row made[] = {{"elb CreateLoadBalancer", 0, "<DNSName>made.example</DNSName>", 0},
+                              {"CreateSecurityGroup", 0, "<groupId>sg-own</groupId>", 0},
+                              {NULL, 0, NULL, 0}};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->just_begun = true;
+    k->rows = made;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, held(k, true)), TT_OK);
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "DeleteLoadBalancer"), 1);
+}
+
 /* So does `trimtab orphans --delete` ask, which saw what it deletes. */
 static void start__deletion_without_a_finalizer__goes_at_once(void **state)
 {
@@ -183,6 +199,7 @@ UNIT_MAIN(written)
         FLOW_TEST(rule__without_an_answer__deletion_waits_until_it_is_known),
         FLOW_TEST(start__deletion_soon_after_it__nothing_listed__waits),
         FLOW_TEST(start__deletion_soon_after_it__what_is_listed_goes_at_once),
+        FLOW_TEST(start__deletion_of_what_it_made_itself__does_not_wait),
         FLOW_TEST(start__deletion_without_a_finalizer__goes_at_once),
         FLOW_TEST(start__edit_soon_after_it__is_looked_at_again),
     };
