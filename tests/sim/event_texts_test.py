@@ -125,7 +125,7 @@ def said_once(op, meta, flags):
         w.fault(match={"op": "compute." + op if CLOUD == "gce" else op}, count=0, do="refuse", status=403)
         w.start(*flags)
         w.create("web", meta)
-        for _, message, _ in w.until(f"{op} is told", lambda: warnings(w)):
+        for _, message, _ in w.until(f"a Warning about {op}", lambda: warnings(w)):
             names = [n for n in NAME.findall(message) if len(n) > 9]
             assert len(names) == len(set(names)), message
             assert not re.search(r"\b(\w+ )?address \w+Addresses\b|\b(\w{6,}) \2\b", message), message

@@ -25,36 +25,6 @@
 #define NOTED(annotations) STAND_WITH_F ",\"annotations\":{" annotations "}"
 #define RANGES             STAND_LB ",\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]"
 
-/* The flags of the last ensure. */
-static void note_flags(void *arg, struct fake_provider *p, const struct tt_call *call,
-                       const struct tt_item *item)
-{
-    (void)p;
-    (void)call;
-    if (item->verb == TT_VERB_ENSURE) {
-        *(uint32_t *)arg = item->flags;
-    }
-}
-
-static struct stand *stand_noting(uint32_t caps, uint32_t operations, uint32_t *flags)
-{
-    struct stand *r = stand_new(caps);
-
-    r->provider->ip = IP;
-    r->provider->plan_operations = operations;
-    r->provider->during = note_flags;
-    r->provider->during_arg = flags;
-    stand_node(r, "node-0", NULL, NULL);
-    return r;
-}
-
-static void sync(struct stand *r, const char *spec, const char *meta, const char *status)
-{
-    stand_service(r, "web", spec, meta, status);
-    stand_add(r, "web", TT_REASON_SPEC);
-    stand_run(r);
-}
-
 static void has(struct stand *r, size_t nth, const char *text)
 {
     if (strstr(stand_patch(r, nth), text) == NULL) {
@@ -67,21 +37,21 @@ static void has(struct stand *r, size_t nth, const char *text)
 static void old_mark__counts_and_is_named_with_a_patch_that_is_sent_anyway(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
-    sync(r, RANGES, NOTED(EDITED), STAND_STATUS(IP));
+    stand_sync(r, RANGES, NOTED(EDITED), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     assert_int_equal(0, stand_patches(r));
-    sync(r, RANGES, "\"annotations\":{" EDITED "}", STAND_STATUS(IP));
+    stand_sync(r, RANGES, "\"annotations\":{" EDITED "}", STAND_STATUS(IP));
     assert_int_equal(1, stand_patches(r));
     has(r, 0, STAND_F);
     has(r, 0, STAND_MARK("uid-web " IP " edited"));
     stand_free(r);
-    r = stand_noting(CAPS, 1, &flags);
+    r = stand_noting(IP, CAPS, 1, &flags);
     r->provider->ip = "203.0.113.20";
-    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
     assert_int_equal(1, stand_patches(r));
     has(r, 0, STAND_MARK("uid-web 203.0.113.20"));
     stand_free(r);
@@ -91,13 +61,13 @@ static void old_mark__counts_and_is_named_with_a_patch_that_is_sent_anyway(void 
 static void old_mark__naming_is_refused__nothing_follows(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->forbidden = KEY "-by";
-    sync(r, STAND_LB, "\"annotations\":{" MARKED "}", STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, "\"annotations\":{" MARKED "}", STAND_STATUS(IP));
     assert_int_equal(2, stand_patches(r));
     has(r, 1, STAND_F);
-    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
     stand_advance(r, 600000);
     assert_int_equal(2, stand_patches(r));
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
@@ -108,11 +78,11 @@ static void old_mark__naming_is_refused__nothing_follows(void **state)
 static void our_mark__is_written_once(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, NOTED(OURS), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(OURS), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
-    sync(r, RANGES, "\"annotations\":{" OURS "}", STAND_STATUS(IP));
+    stand_sync(r, RANGES, "\"annotations\":{" OURS "}", STAND_STATUS(IP));
     assert_int_equal(1, stand_patches(r)); /* the finalizer */
     assert_null(strstr(stand_patch(r, 0), KEY));
     stand_free(r);
@@ -122,12 +92,12 @@ static void our_mark__is_written_once(void **state)
 static void anothers_mark__counts_as_taken_over(void **state)
 {
     uint32_t flags = TT_ITEM_PUT_RIGHT;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, NOTED(OTHERS), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(OTHERS), STAND_STATUS(IP));
     assert_int_equal(0, flags);
     assert_int_equal(0, stand_patches(r));
-    sync(r, RANGES, NOTED(OTHERS), STAND_STATUS(IP)); /* we edit it: the mark is ours then */
+    stand_sync(r, RANGES, NOTED(OTHERS), STAND_STATUS(IP)); /* we edit it: the mark is ours then */
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     assert_int_equal(1, stand_patches(r));
     has(r, 0, STAND_MARK("uid-web " IP " edited"));
@@ -142,21 +112,21 @@ static void anothers_mark__nothing_stands__is_made_and_marked_when_the_other_is_
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
         uint32_t flags = 0;
-        struct stand *r = stand_noting(caps[i], 1, &flags);
-        sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
+        struct stand *r = stand_noting(IP, caps[i], 1, &flags);
+        stand_sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
         assert_int_equal(2, stand_patches(r));
         has(r, 0, STAND_F);
         has(r, 1, "\"ingress\"");
-        sync(r, STAND_LB, NOTED(OTHERS), STAND_STATUS(IP));
+        stand_sync(r, STAND_LB, NOTED(OTHERS), STAND_STATUS(IP));
         assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
         assert_int_equal(2, stand_patches(r));
         for (size_t k = 0; k < 2; k++) {
             assert_null(strstr(stand_patch(r, k), KEY));
         }
-        sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+        stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
         assert_int_equal(3, stand_patches(r));
         has(r, 2, STAND_MARK("uid-web " IP));
-        sync(r, STAND_LB, NOTED(OURS), STAND_STATUS(IP));
+        stand_sync(r, STAND_LB, NOTED(OURS), STAND_STATUS(IP));
         assert_int_equal(3, stand_patches(r));
         stand_free(r);
     }
@@ -166,11 +136,11 @@ static void anothers_mark__nothing_stands__is_made_and_marked_when_the_other_is_
 static void anothers_mark__what_was_made_beside_it_goes__stays(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
+    stand_sync(r, STAND_LB, "\"annotations\":{" OTHERS "}", NULL);
     size_t n = stand_patches(r);
-    sync(r, STAND_CLUSTER_IP, NOTED(OTHERS), STAND_STATUS(IP));
+    stand_sync(r, STAND_CLUSTER_IP, NOTED(OTHERS), STAND_STATUS(IP));
     assert_true(stand_patches(r) > n);
     for (size_t k = n; k < stand_patches(r); k++) {
         assert_null(strstr(stand_patch(r, k), KEY));
@@ -186,9 +156,9 @@ static void anothers_mark__type_goes__stays(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
         uint32_t flags = 0;
-        struct stand *r = stand_noting(CAPS, 1, &flags);
+        struct stand *r = stand_noting(IP, CAPS, 1, &flags);
         const char *meta = arena_printf(r->a, STAND_WITH_F ",\"annotations\":{%s}", marks[i]);
-        sync(r, STAND_CLUSTER_IP, meta, NULL);
+        stand_sync(r, STAND_CLUSTER_IP, meta, NULL);
         has(r, 0, "$deleteFromPrimitiveList/finalizers");
         for (size_t k = 0; k < stand_patches(r); k++) {
             assert_null(strstr(stand_patch(r, k), KEY));
