@@ -235,6 +235,15 @@ const char **sim_compute_zones(const void *compute_state, struct arena *a, size_
 char *sim_compute_new_token(void *compute_state, struct arena *a, int64_t lifetime_s);
 /* A credentials file of type service_account (its key signs for /token), or authorized_user. */
 char *sim_compute_credentials(void *compute_state, struct arena *a, const char *type);
+/* Members of a setting of a cloud: of `value` (NULL: there are none) each is one of `names` (ends
+ * with NULL) and a number from 0 on; each is one of `names` and {"bucket", "per_second"}; of `list`
+ * each is a text, one of `words` unless that is NULL.  ERR_INVALID otherwise. (core/settings.c) */
+int sim_settings_numbers(const char *setting, struct json_object *value, const char *const *names,
+                         struct err *err);
+int sim_settings_buckets(const char *setting, struct json_object *value, const char *const *names,
+                         struct err *err);
+int sim_settings_texts(const char *setting, struct json_object *list, const char *const *words,
+                       struct err *err);
 /* The same for Azure: makes an instance of the scale set (or a machine of the availability set) and
  * fills *ret, texts in the arena; takes one away by its computer name; names the one with that
  * number, or NULL. */

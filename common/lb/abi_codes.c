@@ -59,4 +59,6 @@ static_assert(offsetof(struct tt_host, service_again) == 352, "1.9 was built wit
 static_assert(offsetof(struct tt_provider, nodes_digest) == 328, "1.11 was built with this size");
 /* Where 1.12 ended. */
 static_assert(offsetof(struct tt_host, result_nobody) == 368, "1.12 was built with this size");
+/* Where 1.13 ended. */
+static_assert(offsetof(struct tt_operation, api_kind) == 112, "1.13 was built with this size");
 #endif

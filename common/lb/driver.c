@@ -155,11 +155,11 @@ static void item_explain_deadline(const struct drive *d, struct lb_item *item)
     }
 }
 
-static void item_objects(struct drive *d, struct lb_item *item)
+static void item_complete(struct drive *d, struct lb_item *item)
 {
     struct err err = ERR_INIT;
-    if (d->cfg->flow->objects != NULL && lb_item_is_active(item) && !d->s.planning &&
-        d->cfg->flow->objects(&d->s, item, &err) != ERR_OK) {
+    if (d->cfg->flow->complete != NULL && lb_item_is_active(item) && !d->s.planning &&
+        d->cfg->flow->complete(&d->s, item, &err) != ERR_OK) {
         drive_fail_item(item, &err);
     }
 }
@@ -202,7 +202,7 @@ static void results_set(struct drive *d)
 {
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
-        item_objects(d, item);
+        item_complete(d, item);
         (void)drive_own(d, item);
         if (item->err.code == ERR_OK && !item->settled && !d->s.planning) {
             d->cfg->flow->status(&d->s, item);

@@ -123,7 +123,7 @@ struct lb_retreat {
 };
 
 struct lb_flow {
-    const char *name;
+    const char *name; /* the provider's (mark_rules.h) */
     /* Reads what must be known before planning; may settle items
      * (IMPLEMENTED_ELSEWHERE, INVALID). May be NULL. */
     int (*facts)(struct lb_sync *s, struct err *err);
@@ -147,8 +147,9 @@ struct lb_flow {
      * result is set; of failed items, too.  NULL: nothing. */
     uint32_t (*own)(const struct lb_sync *s, const struct lb_item *item);
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
-     * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
-    int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
+     * provider's that go with its load balancer, or a wait for what the cloud may still show.  A
+     * failure is the item's, also for a part that the stages have left out.  May be NULL. */
+    int (*complete)(struct lb_sync *s, struct lb_item *item, struct err *err);
     /* While operations go on, of an item that is ensured and serves: in the last stage that does
      * more than to tidy, all of its operations but tails (plan.h) have ended well; or a stage that
      * tidies is about to be carried out, for whatever item of the batch.  Sets the addresses, and

@@ -111,6 +111,15 @@ static bool item_lacks(const struct lb_item *item, bool own, const char *const *
     return lacks;
 }
 
+/* The load balancer that trimtab made goes, and the Service stays: it has another controller's
+ * class or another type by now.  If finalizers were taken off it, they come back until all has
+ * gone: the Service may be deleted meanwhile, or the process end (docs/adr/0100). */
+static bool outlives_its_balancer(const struct drive *d, const struct lb_item *item)
+{
+    const struct tt_service *svc = item->in->service;
+    return svc->deleted_us == 0 && mark_is_by(svc, d->cfg->flow->name);
+}
+
 /* The finalizer continues before the first mutation: a Service deleted meanwhile must wait for us.
  * A healthy load balancer whose Service lost its finalizer gets it back, too; an UPDATE with
  * nothing to do does not care.  The host makes no request when all are there. */
@@ -119,17 +128,20 @@ static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
     const struct lb_sync *s = &d->s;
     struct lb_item *item = &d->s.items[i];
     uint32_t verb = item->in->verb;
-    if (d->held[i] || !lb_item_is_active(item) || verb == TT_VERB_DELETE) {
+    bool deletes = verb == TT_VERB_DELETE;
+    if (d->held[i] || !lb_item_is_active(item) || (deletes && !outlives_its_balancer(d, item))) {
         return ERR_OK;
     }
     const char *const *names = NULL;
     size_t n = d->cfg->flow->finalizers != NULL ? d->cfg->flow->finalizers(s, item, &names) : 0;
     bool own = (drive_own(d, item) & TT_OWN_FINALIZERS) != 0;
-    if (!changes && !(verb == TT_VERB_ENSURE && item_lacks(item, own, names, n))) {
+    bool lacks = item_lacks(item, own, names, n);
+    if (deletes ? !changes || !lacks : !changes && !(verb == TT_VERB_ENSURE && lacks)) {
         return ERR_OK;
     }
     int32_t code = s->host->hold_finalizers(s->host->ctx, s->call, item->in, names, (uint32_t)n);
-    if (code != TT_OK) {
+    bool refused = code == TT_NOT_FOUND || code == TT_INVALID || code == TT_FORBIDDEN;
+    if (code != TT_OK && !(deletes && refused)) {
         return err_set(err, code, "the finalizers could not be set, so nothing was changed");
     }
     d->held[i] = true;

@@ -279,6 +279,19 @@ void lb_finding(struct lb_sync *s, const struct lb_item *item, const char *reaso
     add(s, item, reason, field, message);
 }
 
+const char *lb_family_missed(const struct tt_service *s, bool v4, bool v6)
+{
+    uint32_t n = str_eq(s->ip_family_policy, "PreferDualStack") && s->n_ip_families > 1
+                     ? 1
+                     : s->n_ip_families;
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_eq(s->ip_families[i], "IPv6") ? !v6 : !v4) {
+            return s->ip_families[i];
+        }
+    }
+    return NULL;
+}
+
 void lb_findings_unknown(struct lb_sync *s, const struct lb_item *item,
                          const struct lb_annotation_keys *keys)
 {

@@ -24,6 +24,7 @@
 #include <trimtab/provider.h>
 
 #define LB_FINDING_IGNORED "AnnotationIgnored"
+#define LB_FINDING_FAMILY  "IPFamilyIgnored"
 #define LB_FINDINGS_MAX    32 /* of one Service */
 
 /* The annotations of one cloud.  Lists end with NULL; a key that ends in '*' stands for
@@ -61,6 +62,10 @@ bool lb_service_stands(const struct tt_service *s);
  * Texts are copied. */
 void lb_finding(struct lb_sync *s, const struct lb_item *item, const char *reason,
                 const char *field, const char *fmt, ...) _printf_(5, 6);
+/* The family that the Service requires, and of which its load balancer has no address: "IPv6",
+ * "IPv4"; NULL: none.  `v4`, `v6`: those that it has.  A second family that the Service only
+ * prefers is not required. */
+const char *lb_family_missed(const struct tt_service *s, bool v4, bool v6);
 /* Adds one for each annotation of the Service that is a slip of a known key. */
 void lb_findings_unknown(struct lb_sync *s, const struct lb_item *item,
                          const struct lb_annotation_keys *keys);

@@ -28,29 +28,67 @@ char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct t
                   : arena_printf(a, "%s %s%s", uid, addresses(a, ingress, n), word);
 }
 
-enum mark mark_of(struct arena *a, const struct tt_service *s)
+char *mark_by_text(struct arena *a, const char *by, const char *text)
+{
+    return arena_printf(a, "%s %s", by, text);
+}
+
+/* The text of a mark that is the Service's own; NULL: it has none. */
+static const char *own_text(const struct tt_service *s)
 {
     const char *text = svc_annotation(s, LB_MARK_ANNOTATION);
     if (text == NULL || str_is_empty(s->uid) || !str_has_prefix(text, s->uid)) {
+        return NULL;
+    }
+    const char *rest = text + strlen(s->uid);
+    return *rest == '\0' || *rest == ' ' ? text : NULL;
+}
+
+/* The length of the name before the repeated text; 0: it names no provider. */
+static size_t writer_len(const struct tt_service *s)
+{
+    const char *text = own_text(s);
+    const char *repeats = svc_annotation(s, LB_MARK_BY_ANNOTATION);
+    if (text == NULL || repeats == NULL || strlen(repeats) < strlen(text) + 2) {
+        return 0;
+    }
+    size_t n = strlen(repeats) - strlen(text) - 1;
+    return repeats[n] == ' ' && str_eq(repeats + n + 1, text) ? n : 0;
+}
+
+bool mark_is_by(const struct tt_service *s, const char *by)
+{
+    size_t n = writer_len(s);
+    const char *name = str_nonnull(by);
+    return n > 0 && strlen(name) == n &&
+           str_has_prefix(svc_annotation(s, LB_MARK_BY_ANNOTATION), name);
+}
+
+bool mark_is_by_another(const struct tt_service *s, const char *by)
+{
+    return writer_len(s) > 0 && !mark_is_by(s, by);
+}
+
+enum mark mark_of(struct arena *a, const struct tt_service *s, const char *by)
+{
+    const char *text = own_text(s);
+    if (text == NULL || mark_is_by_another(s, by)) {
         return MARK_NONE;
     }
     const char *rest = text + strlen(s->uid);
-    if (*rest != '\0' && *rest != ' ') {
-        return MARK_NONE;
-    }
     enum mark mark = str_has_suffix(rest, EDITED) ? MARK_EDITED : MARK_MADE;
     bool same = str_eq(text, mark_text(a, mark, s->uid, s->ingress, s->n_ingress));
     return s->n_ingress == 0 || same ? mark : MARK_NONE;
 }
 
-bool mark_has_addresses(struct arena *a, const struct tt_service *s)
+bool mark_has_addresses(const struct tt_service *s, const char *by)
 {
-    const char *text = svc_annotation(s, LB_MARK_ANNOTATION);
-    if (text == NULL || str_is_empty(s->uid) ||
-        !str_has_prefix(text, arena_printf(a, "%s ", s->uid))) {
+    const char *text = own_text(s);
+    if (text == NULL || mark_is_by_another(s, by)) {
         return false;
     }
-    return !str_eq(text + strlen(s->uid), EDITED);
+    const char *rest = text + strlen(s->uid);
+    return *rest != '\0' && !str_eq(rest, EDITED);
 }
 
 static bool has_flag(const struct tt_item *item, uint32_t flag)

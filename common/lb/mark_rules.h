@@ -3,12 +3,19 @@
  *
  *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1           made here
  *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1 edited    adopted, then edited
+ *     trimtab.io/carried-out-by: gce 1f0e…-uid 203.0.113.10,2001:db8::1    its provider
  *
  * The uid is the Service's, so that a copy of the Service under another name has none; the
  * addresses are those that its status names, so that a load balancer that another controller made
  * for the Service meanwhile has none either.  A Service whose status names no address is being
  * made.  The controller writes the mark with its finalizers, before the first mutation, and with
- * the status; it goes with the finalizers.  Source: docs/adr/0029. */
+ * the status; it goes with the finalizers.
+ *
+ * The second annotation names the provider that wrote the first one, and repeats it: two trimtabs
+ * may serve one cluster, by class.  An older trimtab reads and writes the first one alone; what it
+ * has changed differs from what is repeated, and then names no provider.  Everywhere
+ * below `by` is the name of the provider that asks (tt_provider.name), and a mark that another one
+ * wrote is none.  Source: docs/adr/0029, 0099. */
 #ifndef TRIMTAB_LB_MARK_RULES_H
 #define TRIMTAB_LB_MARK_RULES_H
 
@@ -26,12 +33,19 @@ enum mark {
 /* Returns the mark of a Service with this uid and status; MARK_NONE has none. */
 char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct tt_ingress *ingress,
                 size_t n);
+/* Returns the value of the second annotation for this text of the first. */
+char *mark_by_text(struct arena *a, const char *by, const char *text);
 /* Returns the Service's mark, if it is its own and speaks of the load balancer that
- * its status names. */
-enum mark mark_of(struct arena *a, const struct tt_service *s);
+ * its status names.  One that names no provider counts. */
+enum mark mark_of(struct arena *a, const struct tt_service *s, const char *by);
 /* Does the Service's own mark name addresses?  Then it has had a load balancer, although its status
- * may be empty by now. */
-bool mark_has_addresses(struct arena *a, const struct tt_service *s);
+ * may be empty by now.  One that names no provider counts. */
+bool mark_has_addresses(const struct tt_service *s, const char *by);
+/* Has this provider written the Service's own mark, whatever the status names by now?  Then it has
+ * made or edited a load balancer for it, which has not been deleted since. */
+bool mark_is_by(const struct tt_service *s, const char *by);
+/* Has another provider written it? */
+bool mark_is_by_another(const struct tt_service *s, const char *by);
 
 /* Asked by providers: is what the Service names put right wherever it differs?
  * (TT_ITEM_PUT_RIGHT) */

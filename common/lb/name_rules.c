@@ -122,7 +122,7 @@ static int check_field(struct arena *a, const struct name_fields *f, struct name
 int names_check(struct arena *a, const struct name_fields *f, const struct tt_service *s,
                 const struct tt_service *previous, struct err *err)
 {
-    bool made = mark_of(a, s) == MARK_MADE;
+    bool made = mark_of(a, s, f->provider) == MARK_MADE;
     for (size_t i = 0; i < f->n; i++) {
         const struct name_field *field = &f->fields[i];
         const char *value = svc_annotation(s, field->key);

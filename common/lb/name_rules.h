@@ -75,6 +75,7 @@ struct name_seen {
     enum name_state state;
 };
 struct name_fields {
+    const char *provider; /* its name (mark_rules.h) */
     const struct name_field *fields;
     size_t n;
     /* A further check of a name that follows its rule, with the same codes and message.

@@ -138,6 +138,7 @@ struct lb_op {
     enum lb_verb verb;
     const char *kind; /* the cloud's word */
     const char *name;
+    const char *api_kind; /* as in struct tt_operation; or NULL */
     /* for people */
     const char *why;     /* ends "because …" */
     const char *summary; /* or NULL */

@@ -22,6 +22,7 @@ static const struct tt_operation *clean_operation(struct arena *a, const struct 
     *op = *in;
     op->kind = str_clean(a, in->kind);
     op->name = str_clean(a, in->name);
+    op->api_kind = str_clean(a, in->api_kind);
     op->why = str_clean(a, in->why);
     op->summary = str_clean(a, in->summary);
     op->note = str_clean(a, in->note);

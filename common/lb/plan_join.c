@@ -62,8 +62,8 @@ static struct tt_operation *operation_moved(struct arena *a, const struct tt_ope
 static const char *identity(struct arena *a, const struct tt_operation *op, uint32_t nth)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_appendf(&b, "%u\n%s\n%s\n%s\n%s\n%u", op->verb, op->kind, op->name,
-                str_nonnull(op->summary), str_nonnull(op->note), nth);
+    str_appendf(&b, "%u\n%s\n%s\n%s\n%s\n%s\n%u", op->verb, op->kind, str_nonnull(op->api_kind),
+                op->name, str_nonnull(op->summary), str_nonnull(op->note), nth);
     for (uint32_t i = 0; i < op->n_fields; i++) {
         const struct tt_field *f = &op->fields[i];
         str_appendf(&b, "\n%s\n%s\n%s", f->path, str_nonnull(f->old_text),
@@ -79,6 +79,7 @@ static uint32_t occurrence(const struct tt_plan *plan, uint32_t at)
     for (uint32_t i = 0; i < at; i++) {
         const struct tt_operation *other = plan->operations[i];
         n += other->verb == op->verb && str_eq(other->kind, op->kind) &&
+             str_eq(str_nonnull(other->api_kind), str_nonnull(op->api_kind)) &&
              str_eq(other->name, op->name);
     }
     return n;

@@ -60,6 +60,9 @@ static struct json_object *operation_json(const struct tt_operation *op, const c
     json_add_int(o, "n", op->n);
     json_add_str(o, "verb", verb_word(op->verb));
     add_text(o, "kind", op->kind);
+    if (op->api_kind != NULL) {
+        add_text(o, "api_kind", op->api_kind);
+    }
     add_text(o, "name", op->name);
     json_add_int(o, "wave", op->wave);
     add_text(o, "why", op->why);

@@ -113,6 +113,7 @@ static const struct tt_operation *operation_view(const struct lb_plan *p, size_t
                  (op->type != NULL && op->type->again ? TT_OP_AGAIN : 0),
         .kind = op->kind,
         .name = op->name,
+        .api_kind = op->api_kind,
         .why = op->why,
         .summary = op->summary,
         .note = note_text(a, op),

@@ -96,7 +96,7 @@ static bool ports_eq(const struct tt_service *a, const struct tt_service *b)
 bool svc_is_report(const char *key)
 {
     return str_eq(key, LB_LAST_PLAN_ANNOTATION) || str_eq(key, LB_LAST_ERROR_ANNOTATION) ||
-           str_eq(key, LB_MARK_ANNOTATION);
+           str_eq(key, LB_MARK_ANNOTATION) || str_eq(key, LB_MARK_BY_ANNOTATION);
 }
 
 /* A pattern that ends in '*' stands for all keys that begin with it. */

@@ -24,9 +24,10 @@
 #define LB_LAST_ERROR_ANNOTATION "trimtab.io/last-error"
 /* That a controller of ours has made its load balancer or carried out an edit of it
  * (mark_rules.h). */
-#define LB_MARK_ANNOTATION  "trimtab.io/carried-out"
-#define LB_EXCLUDE_LABEL    "node.kubernetes.io/exclude-from-external-load-balancers"
-#define LB_AUTOSCALER_TAINT "ToBeDeletedByClusterAutoscaler"
+#define LB_MARK_ANNOTATION    "trimtab.io/carried-out"
+#define LB_MARK_BY_ANNOTATION "trimtab.io/carried-out-by" /* by which provider */
+#define LB_EXCLUDE_LABEL      "node.kubernetes.io/exclude-from-external-load-balancers"
+#define LB_AUTOSCALER_TAINT   "ToBeDeletedByClusterAutoscaler"
 
 /* type LoadBalancer and no class: §1.4. */
 bool svc_wants_lb(const struct tt_service *s);
@@ -60,7 +61,7 @@ bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service 
                          const struct tt_service *cur, const char **ret_what);
 /* Does the annotation count in that scope? */
 bool svc_is_wish(const struct svc_scope *scope, const char *key);
-/* Is `key` one of the three annotations above, which the controller itself writes? */
+/* Is `key` one of the four annotations above, which the controller itself writes? */
 bool svc_is_report(const char *key);
 const char *svc_annotation(const struct tt_service *s, const char *key); /* NULL when absent */
 char *svc_key(struct arena *a, const struct tt_service *s);              /* "namespace/name" */

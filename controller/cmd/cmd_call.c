@@ -9,7 +9,7 @@
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
 {
     const struct sync_scope scope = cmd_session_scope(s);
-    bool ensures = scope_wants(&scope, svc) && svc->deleted_us == 0;
+    bool ensures = scope_wants(&scope, svc) && svc->deleted_us == 0 && !cmd_session_is_gone(s, svc);
     return ensures ? TT_VERB_ENSURE : TT_VERB_DELETE;
 }
 
@@ -18,7 +18,7 @@ static uint32_t flags_of(const struct cmd_session *s, const char *key)
     const struct sync_scope scope = cmd_session_scope(s);
     const struct tt_service *svc = cmd_session_service(s, key);
     const struct tt_service *previous = cmd_session_previous(s, key);
-    enum mark mark = mark_of(s->a, previous == NULL ? svc : previous);
+    enum mark mark = mark_of(s->a, previous == NULL ? svc : previous, s->plugin->desc.name);
     bool edits = previous != NULL && scope_is_edit(&scope, previous, svc);
     return (mark == MARK_MADE ? TT_ITEM_MADE : 0) |
            (mark != MARK_NONE || edits ? TT_ITEM_PUT_RIGHT : 0);
@@ -68,9 +68,33 @@ bool cmd_validates(const struct cmd_session *s)
     return d->validate != NULL && (d->capabilities & TT_CAP_CHECKS_ITSELF) == 0;
 }
 
+/* Another controller's class on what trimtab has only taken over, or never had: a sync does nothing
+ * for it (docs/adr/0100). */
+static bool is_left_to_others(const struct cmd_session *s, const char *key, struct err *err)
+{
+    const struct sync_scope scope = cmd_session_scope(s);
+    const struct tt_service *svc = cmd_session_service(s, key);
+    const struct tt_service *previous = cmd_session_previous(s, key);
+    bool edited = previous != NULL && scope_wants(&scope, previous);
+    if (!scope_is_foreign(&scope, svc) || svc->deleted_us != 0 || edited ||
+        scope_needs_cleanup(&scope, svc)) {
+        return false;
+    }
+    (void)err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
+                  "its loadBalancerClass %s is another controller's%s", svc->lb_class,
+                  scope_holds(&scope, svc)
+                      ? "; if it has a load balancer of ours, that stays until "
+                        "the Service is deleted"
+                      : "");
+    return true;
+}
+
 int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err)
 {
     const struct tt_service *svc = cmd_session_service(s, key);
+    if (is_left_to_others(s, key, err)) {
+        return err->code;
+    }
     return cmd_validates(s) && cmd_verb(s, svc) == TT_VERB_ENSURE ? cmd_validate(s, key, err)
                                                                   : ERR_OK;
 }

@@ -122,8 +122,15 @@ static bool explain_unwanted(struct cmd_session *s, struct answer *r, size_t col
         lb_explain_answer(&x, "loses", NULL, "is being deleted: its load balancer is taken away.");
     } else if (scope_is_foreign(&scope, svc) && scope.n_classes == 0) {
         /* A provider that serves classes explains them itself. */
-        lb_explain_answer(&x, "elsewhere", NULL,
-                          "is served by another controller (loadBalancerClass).");
+        bool had = scope_needs_cleanup(&scope, svc);
+        bool holds = scope_holds(&scope, svc);
+        lb_explain_answer(&x, had ? "loses" : "elsewhere", NULL,
+                          had ? "is served by another controller (loadBalancerClass): the load "
+                                "balancer that trimtab made for it is taken away."
+                          : holds
+                              ? "is served by another controller (loadBalancerClass). If it has a "
+                                "load balancer of ours, that goes with the Service."
+                              : "is served by another controller (loadBalancerClass).");
         lb_explain_decision(&x, "loadBalancerClass", svc->lb_class, "another controller's");
     } else {
         return false;

@@ -75,6 +75,13 @@ void cmd_load_want(struct cmd_session *s, const char *key)
     s->wanted[s->n_wanted++] = key;
 }
 
+void cmd_load_sort_wanted(struct cmd_session *s)
+{
+    struct str_set once = str_set_make(s->a, s->wanted, s->n_wanted);
+    s->wanted = (const char **)once.items;
+    s->n_wanted = s->cap_wanted = once.n;
+}
+
 struct placed {
     const struct tt_service *svc;
     size_t at;
@@ -454,9 +461,7 @@ static int choose(struct cmd_session *s, struct err *err)
             cmd_load_want(s, svc_key(s->a, s->services[i]));
         }
     }
-    struct str_set once = str_set_make(s->a, s->wanted, s->n_wanted);
-    s->wanted = (const char **)once.items;
-    s->n_wanted = once.n;
+    cmd_load_sort_wanted(s);
     return ERR_OK;
 }
 

@@ -17,6 +17,8 @@ void cmd_load_service(struct cmd_session *s, const struct tt_service *svc);
 void cmd_load_node(struct cmd_session *s, const struct tt_node *node);
 /* The command is about the Service "namespace/name". */
 void cmd_load_want(struct cmd_session *s, const char *key);
+/* Sorts s->wanted; each key stays once. */
+void cmd_load_sort_wanted(struct cmd_session *s);
 
 /* No flag names a cluster. */
 bool cmd_load_names_no_cluster(const struct cmd_args *a);
@@ -31,6 +33,8 @@ void cmd_load_sort(struct cmd_session *s);
 /* --- cmd_load_manifests.c --------------------------------------------------------------------- */
 /* The namespace of the kubeconfig's context; NULL: there is no cluster. */
 const char *cmd_load_config_ns(const struct cmd_session *s);
+/* A line for "because" of the plan of that Service; both texts are kept. */
+void cmd_load_note(struct cmd_session *s, const char *key, const char *text);
 /* Notes for the plan of a Service of another type than LoadBalancer why it is empty; `is_default`:
  * no file says the type. */
 void cmd_load_note_type(struct cmd_session *s, const char *key, const struct tt_service *svc,

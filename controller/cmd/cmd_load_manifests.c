@@ -45,7 +45,7 @@ static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct 
     return code == ERR_OK ? json_parse(resp.body, resp.body_len, NULL, ret, err) : code;
 }
 
-static void note(struct cmd_session *s, const char *key, const char *text)
+void cmd_load_note(struct cmd_session *s, const char *key, const char *text)
 {
     s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
     s->notes[s->n_notes++] = (struct cmd_note){.key = key, .text = text};
@@ -59,7 +59,7 @@ const char *cmd_load_config_ns(const struct cmd_session *s)
 static void note_some(struct cmd_session *s, const char *key, const char *text)
 {
     if (text != NULL) {
-        note(s, key, text);
+        cmd_load_note(s, key, text);
     }
 }
 
@@ -116,10 +116,8 @@ static int ask_server(struct cmd_session *s, struct loading *l, struct err *err)
 void cmd_load_note_type(struct cmd_session *s, const char *key, const struct tt_service *svc,
                         bool is_default)
 {
-    note(s, key,
-         arena_printf(s->a, "%s%s",
-                      is_default ? "spec.type is not set, so it is of type " : "it is of type ",
-                      svc->type));
+    const char *says = is_default ? "spec.type is not set, so it is of type " : "it is of type ";
+    cmd_load_note(s, key, arena_printf(s->a, "%s%s", says, svc->type));
     s->notes[s->n_notes - 1].is_answer = true;
 }
 
@@ -136,7 +134,7 @@ static void add_service(struct cmd_session *s, const struct loading *l, const st
     }
     note_some(s, key, made_up);
     if (s->client == NULL && s->world == NULL) {
-        note(s, key, "no cluster is read → its id and other Services are unknown");
+        cmd_load_note(s, key, "no cluster is read → its id and other Services are unknown");
     }
 }
 

@@ -48,42 +48,11 @@ static void unref_object(void *o)
     kube_object_unref(o);
 }
 
-static void add_texts(struct json_object *meta, const char *name, const char *const *items,
-                      uint32_t n)
-{
-    struct json_object *list = json_object_new_array();
-
-    for (uint32_t i = 0; i < n; i++) {
-        json_push_str(list, items[i]);
-    }
-    json_add(meta, name, list);
-}
-
 /* A copy that outlives the call; NULL if it is not a Service. */
 static const struct tt_service *copy_service(struct orphans *o, const struct tt_service *svc)
 {
-    _cleanup_(json_putp) struct json_object *doc = json_object_new_object();
-    struct json_object *meta = json_object_new_object();
-    struct json_object *spec = json_object_new_object();
-    struct json_object *annotations = json_object_new_object();
-    struct kube_object *object = NULL;
-
-    json_add(doc, "metadata", meta);
-    json_add_str(meta, "namespace", svc->ns);
-    json_add_str(meta, "name", svc->name);
-    json_add_str(meta, "uid", str_nonnull(svc->uid));
-    json_add_str(meta, "resourceVersion", "0");
-    add_texts(meta, "finalizers", svc->finalizers, svc->n_finalizers);
-    for (uint32_t i = 0; i < svc->n_annotations; i++) {
-        json_add_str(annotations, svc->annotations[i].key, svc->annotations[i].value);
-    }
-    json_add(meta, "annotations", annotations);
-    json_add(doc, "spec", spec);
-    json_add_str(spec, "type", str_nonnull(svc->type));
-    if (!str_is_empty(svc->lb_class)) {
-        json_add_str(spec, "loadBalancerClass", svc->lb_class);
-    }
-    if (kube_object_decode(KUBE_SERVICE, doc, &object, NULL) != ERR_OK) {
+    struct kube_object *object = kube_object_gone(svc);
+    if (object == NULL) {
         return NULL;
     }
     arena_defer(o->s.a, unref_object, object);
@@ -233,6 +202,7 @@ int orphans_list(struct orphans *o, struct err *err)
     struct host_call *c = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
 
     o->n = 0;
+    o->first_finding = s->n_findings;
     cmd_wait_for(s->wait, "listing resources of trimtab");
     host_call_set_planning(c);
     host_call_enter(c, "list_owned");

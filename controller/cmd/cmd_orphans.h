@@ -41,6 +41,8 @@ struct orphans {
     size_t n_chosen;
     size_t n_deleted; /* --delete: of the chosen ones, those that are gone */
     bool tried;       /* --delete was carried out */
+    /* findings of the session from here on are of the last list: what could not be read */
+    size_t first_finding;
 };
 
 /* --- cmd_orphans.c ---------------------------------------------------------------------------- */

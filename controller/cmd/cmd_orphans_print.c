@@ -201,14 +201,42 @@ static void print_sum(const struct orphans *o)
     }
 }
 
-/* Could a part of the cloud not be read?  A warning has told which. */
-static bool is_partial(const struct orphans *o)
+/* Ends a sentence: could a part of the cloud not be read?  A warning has told which. */
+static const char *among(const struct orphans *o)
 {
-    bool any = false;
-    for (size_t i = 0; i < o->s.n_findings; i++) {
-        any = any || o->s.findings[i].severity == TT_LOG_WARNING;
+    for (size_t i = o->first_finding; i < o->s.n_findings; i++) {
+        if (o->s.findings[i].severity == TT_LOG_WARNING) {
+            return " among what could be read; the warnings say what could not.";
+        }
     }
-    return any;
+    return "";
+}
+
+/* There is none. */
+static void print_none(const struct orphans *o)
+{
+    const char *unknown = o->ns == NULL ? NULL : orphans_unknown_ns(o);
+    const char *end = str_is_empty(among(o)) ? "." : among(o);
+
+    if (o->tried) {
+        printf("No orphans are left%s %zu deleted.\n", str_is_empty(among(o)) ? ":" : among(o),
+               o->n_deleted);
+    } else if (o->n_services > 0) { /* an orphan that is named is listed: n is not 0 then */
+        printf("No orphans of %s%s\n",
+               str_clean(o->s.a,
+                         str_join(o->s.a, (const char *const *)o->services, o->n_services, ", ")),
+               end);
+    } else if (unknown != NULL) {
+        printf("There is no Service of the namespace %s in the cluster, and nothing of one in "
+               "the cloud%s\n",
+               str_clean(o->s.a, o->ns), *unknown == '\0' ? end : str_clean(o->s.a, unknown));
+    } else if (o->ns != NULL) {
+        printf("No orphans of Services of the namespace %s%s\n", str_clean(o->s.a, o->ns), end);
+    } else if (str_is_empty(among(o))) {
+        printf("No orphans: all that is ours in the cloud has its Service.\n");
+    } else {
+        printf("No orphans%s\n", among(o));
+    }
 }
 
 void orphans_print_text(const struct orphans *unclean, int64_t now_us)
@@ -221,31 +249,8 @@ void orphans_print_text(const struct orphans *unclean, int64_t now_us)
         copy.items[i] = clean_item(o->s.a, &unclean->items[i]);
     }
     const struct widths w = widths_of(o, now_us);
-    if (o->n == 0 && o->tried) {
-        printf("No orphans are left: %zu deleted.\n", o->n_deleted);
-        return;
-    }
-    if (o->n == 0 && o->n_services > 0) { /* an orphan that is named is listed: n is not 0 then */
-        printf("No orphans of %s.\n",
-               str_clean(o->s.a,
-                         str_join(o->s.a, (const char *const *)o->services, o->n_services, ", ")));
-        return;
-    }
-    if (o->n == 0 && o->ns != NULL) {
-        const char *unknown = orphans_unknown_ns(o);
-        if (unknown != NULL) {
-            printf("There is no Service of the namespace %s in the cluster, and nothing of one in "
-                   "the cloud%s\n",
-                   str_clean(o->s.a, o->ns), *unknown == '\0' ? "." : str_clean(o->s.a, unknown));
-        } else {
-            printf("No orphans of Services of the namespace %s.\n", str_clean(o->s.a, o->ns));
-        }
-        return;
-    }
     if (o->n == 0) {
-        printf(is_partial(o) ? "No orphans among what could be read; the warnings say what could "
-                               "not.\n"
-                             : "No orphans: all that is ours in the cloud has its Service.\n");
+        print_none(o);
         return;
     }
     printf("%zu resource%s in the cloud %s no Service%s\n", o->n, o->n == 1 ? "" : "s",

@@ -43,6 +43,7 @@ static const struct tt_operation *copy_operation(struct arena *a, const struct t
     copy_struct(op, sizeof *op, in, in->size);
     op->kind = arena_strdup(a, op->kind);
     op->name = arena_strdup(a, op->name);
+    op->api_kind = arena_strdup(a, op->api_kind);
     op->why = arena_strdup(a, op->why);
     op->summary = arena_strdup(a, op->summary);
     op->note = arena_strdup(a, op->note);

@@ -14,6 +14,7 @@
 #include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 #include "controller/base/guard.h"
+#include "controller/cmd/cmd_left.h"
 #include "controller/host/fence.h"
 #include "controller/options/options.h"
 #include "controller/process/config_source.h"
@@ -172,8 +173,11 @@ void cmd_session_host(struct cmd_session *s)
         .cancel = cmd_wait_cancel(s->wait),
         .planning = !s->writes,
         .quiet = true,
-        .hooks =
-            {.on_plan = on_plan, .on_finding = on_finding, .on_resource = s->on_resource, .arg = s},
+        .hooks = {.on_plan = on_plan,
+                  .on_finding = on_finding,
+                  .on_resource = s->on_resource,
+                  .on_left = cmd_left_note,
+                  .arg = s},
         .fixed_services =
             s->services != NULL ? s->services : ARENA_NEW(s->a, const struct tt_service *),
         .n_fixed_services = s->n_services,
@@ -339,7 +343,21 @@ static const struct tt_service *find(const struct tt_service *const *all, uint32
 
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key)
 {
-    return find(s->services, s->n_services, key);
+    const struct tt_service *found = find(s->services, s->n_services, key);
+    for (size_t i = 0; found == NULL && i < s->n_gone; i++) {
+        found = cmp_key(key, &s->gone[i]) == 0 ? s->gone[i] : NULL;
+    }
+    return found;
+}
+
+bool cmd_session_is_gone(const struct cmd_session *s, const struct tt_service *svc)
+{
+    for (size_t i = 0; i < s->n_gone; i++) {
+        if (s->gone[i] == svc) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const struct tt_service *cmd_session_previous(const struct cmd_session *s, const char *key)

@@ -50,6 +50,8 @@ struct cmd_session {
     size_t cap_services;
     const struct tt_service **replaced; /* those that a manifest stands in for, sorted by key */
     uint32_t n_replaced;
+    const struct tt_service **gone; /* not in the cluster any more (cmd_left.h) */
+    size_t n_gone, cap_gone;
     const struct tt_node **nodes;
     uint32_t n_nodes;
     size_t cap_nodes; /* of cmd_load_node() */
@@ -93,8 +95,10 @@ void cmd_session_done(struct cmd_session *s);
 
 /* Returns what the controller would count as its own with this provider. */
 struct sync_scope cmd_session_scope(const struct cmd_session *s);
-/* The Service of a key, or NULL. */
+/* The Service of a key, also one that is gone; or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
+/* Is it one of s->gone? */
+bool cmd_session_is_gone(const struct cmd_session *s, const struct tt_service *svc);
 /* Returns the Service as the controller has synced it, for one whose manifest is an edit of it: the
  * cluster's (or the saved state's) object of the same UID that has an address.  NULL for others. */
 const struct tt_service *cmd_session_previous(const struct cmd_session *s, const char *key);

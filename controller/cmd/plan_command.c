@@ -13,6 +13,7 @@
 #include "common/lb/plan_shares.h"
 #include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
+#include "controller/cmd/cmd_left.h"
 #include "controller/cmd/cmd_namespaces.h"
 #include "controller/cmd/commands.h"
 
@@ -42,7 +43,8 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     const struct tt_service *svc = cmd_session_service(s, key);
     const char *verb =
         cmd_verb(s, svc) == TT_VERB_DELETE ? "EnsureLoadBalancerDeleted" : "EnsureLoadBalancer";
-    const char *why = svc->deleted_us != 0                 ? "it is being deleted"
+    const char *why = cmd_session_is_gone(s, svc)          ? "it is gone from the cluster"
+                      : svc->deleted_us != 0               ? "it is being deleted"
                       : str_eq(verb, "EnsureLoadBalancer") ? "it is of type LoadBalancer"
                                                            : "it is no longer of type LoadBalancer";
     if (services == NULL) {
@@ -317,8 +319,8 @@ static const struct tt_plan *with_foreign_named(struct cmd_session *s, const str
     for (uint32_t i = 0; i < in->n_services; i++) {
         const struct tt_service *svc = cmd_session_service(s, in->services[i]->key);
         services[i] = in->services[i];
-        if (svc != NULL && svc->deleted_us == 0 && scope_is_foreign(&scope, svc) &&
-            !plan_share_changes(shares, services[i]->key)) {
+        if (svc != NULL && svc->deleted_us == 0 && !cmd_session_is_gone(s, svc) &&
+            scope_is_foreign(&scope, svc) && !plan_share_changes(shares, services[i]->key)) {
             struct tt_plan_service *named = arena_memdup(s->a, services[i], sizeof *named);
             named->code = TT_IMPLEMENTED_ELSEWHERE;
             named->message = arena_printf(s->a, "its loadBalancerClass %s is another controller's",
@@ -367,6 +369,7 @@ int cmd_plan(int argc, char **argv)
     }
     if (code == ERR_OK && !done && (s.plugin->desc.plan != NULL || cmd_validates(&s))) {
         code = cmd_session_open(&s, &err);
+        code = code == ERR_OK ? cmd_left_add(&s, &err) : code;
     }
     if (code != ERR_OK) {
         status = cmd_session_fail(&s, &err);

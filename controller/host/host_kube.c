@@ -414,6 +414,17 @@ static int send_hold(const struct service_patch *patch, struct tt_result *r,
     return rc;
 }
 
+/* It is to lose what it had, and nothing can be put on it any more. */
+static bool has_vanished(const struct tt_host_ctx *h, const struct tt_item *item)
+{
+    if (item->verb != TT_VERB_DELETE || h->args.services == NULL) {
+        return false;
+    }
+    _cleanup_(kube_object_unrefp) struct kube_object *now =
+        kube_store_get(h->args.services, item->result->key);
+    return now == NULL || !str_eq(now->uid, item->service->uid);
+}
+
 static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_item *item,
                     const char *const *names, uint32_t n, struct arena *a, struct err *err)
 {
@@ -428,7 +439,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
         .version = item->result->version == NULL ? any : item->result->version};
     struct holding what = what_to_hold(h, item, names, n, a);
 
-    if (what.finalizers == NULL && what.mark == NULL) {
+    if ((what.finalizers == NULL && what.mark == NULL) || has_vanished(h, item)) {
         return TT_OK;
     }
     if (svc->deleted_us != 0) {

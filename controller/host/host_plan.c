@@ -90,6 +90,9 @@ bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX])
         return refuse(why, "operation %u whose kind or name is absent, too long or not UTF-8",
                       op->n);
     }
+    if (TT_HAS(op, api_kind) && !is_text(op->api_kind, NAME_MAX_BYTES)) {
+        return refuse(why, "operation %u whose API kind is too long or not UTF-8", op->n);
+    }
     if (!is_text(op->why, TEXT_MAX_BYTES) || !is_text(op->summary, TEXT_MAX_BYTES) ||
         !is_text(op->note, TEXT_MAX_BYTES)) {
         return refuse(why, "operation %u (%.60s) with a text that is too long or not UTF-8", op->n,

@@ -363,6 +363,10 @@ static int run_loop(struct run *r)
     if (evsignal_add(term, NULL) == 0 && evsignal_add(intr, NULL) == 0 &&
         evsignal_add(hangup, NULL) == 0 &&
         event_base_once(r->base, -1, EV_TIMEOUT, on_first_turn, r, &now) == 0) {
+        /* Before anything is served: a signal that comes now ends the process in order, too. */
+        (void)signal(SIGALRM, exit_at_once);
+        (void)signal(SIGTERM, first_signal);
+        (void)signal(SIGINT, first_signal);
         rc = thread_start(&thread, app_thread, r, "the controllers", &err);
     } else {
         rc = err_set(&err, ERR_TRANSIENT, "signals: %s",
@@ -371,9 +375,6 @@ static int run_loop(struct run *r)
     if (rc != ERR_OK) {
         rc = fail(&err);
     } else {
-        (void)signal(SIGALRM, exit_at_once);
-        (void)signal(SIGTERM, first_signal);
-        (void)signal(SIGINT, first_signal);
         event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
         pthread_join(thread, NULL);
         rc = r->exit_code;

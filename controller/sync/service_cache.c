@@ -131,6 +131,7 @@ static struct service_known copy_of(const struct known *e)
         .whole = e->whole,
         .gone = e->gone,
         .behind = e->behind,
+        .nobody = e->rare != NULL && e->rare->nobody != 0,
         .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
         .wait_told = e->wait_told,
         .has_nodes = e->has_nodes,

@@ -45,6 +45,7 @@ struct service_known {
      * was ensured since */
     bool gone;
     bool behind;      /* the last update of its backends failed */
+    bool nobody;      /* its last findings say that it serves no client (service_findings) */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* an event has said that this takes long */
     bool has_nodes;

@@ -118,6 +118,7 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.foreign = scope_is_foreign(scope, item->svc);
         f.cleanup = scope_needs_cleanup(scope, item->svc);
         f.holds = scope_holds(scope, item->svc);
+        f.marked = scope_made(scope, item->svc);
         f.deleting = item->svc->deleted_us != 0;
         f.unreadable = item->obj->unreadable != NULL;
         f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);

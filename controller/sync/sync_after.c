@@ -180,7 +180,7 @@ static void after_vanished(struct sync_item *item)
 /* Status of an existing Service whose load balancer is deleted. */
 static int take_back(struct sync_item *item)
 {
-    return sync_object_is_gone(item) ? ERR_OK : sync_write_status(item, NULL, 0, &item->err);
+    return sync_object_is_gone(item) ? ERR_OK : sync_write_no_status(item, &item->err);
 }
 
 static int after_generic_delete(struct sync_item *item)

@@ -11,6 +11,7 @@
 #include "common/base/hash.h"
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
+#include "common/lb/status_rules.h"
 #include "controller/sync/sync_internal.h"
 
 #define NOBODY "LoadBalancerServesNobody"
@@ -73,7 +74,7 @@ static const struct tt_condition *condition_now(const struct sync_item *item)
 static bool is_ours(const struct sync_item *item)
 {
     return item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0 ||
-           mark_of(item->a, item->svc) != MARK_NONE;
+           mark_of(item->a, item->svc, item->s->desc->name) != MARK_NONE;
 }
 
 /* A process before this one may have told it: then the condition stands there. */
@@ -86,6 +87,13 @@ static bool is_news(const struct sync_item *item, const struct service_findings 
         return false;
     }
     return was->known || c == NULL || !str_eq(c->message, sync_stands_nobody(item));
+}
+
+/* It gets its first load balancer: all of its wishes are new, also those of a Service that was made
+ * while no controller ran. */
+static bool is_first(const struct sync_item *item)
+{
+    return item->svc->n_ingress == 0 && item->result->planned > 0;
 }
 
 void sync_findings_tell(const struct sync_item *item)
@@ -104,7 +112,7 @@ void sync_findings_tell(const struct sync_item *item)
     now.nobody = str_is_empty(nobody) ? 0 : digest(nobody);
     bool part = item->todo == SYNC_UPDATE || !r->has_plan;
     service_cache_set_findings(item->s->cache, item->key, &now, part, &was);
-    bool edited = !part && (item->reasons & TT_REASON_SPEC) != 0;
+    bool edited = !part && ((item->reasons & TT_REASON_SPEC) != 0 || is_first(item));
     for (size_t i = 0; edited && i < now.n; i++) {
         if (!has(&was, now.items[i])) {
             sync_event_finding(item, r->findings[i].reason, r->findings[i].message);
@@ -113,6 +121,16 @@ void sync_findings_tell(const struct sync_item *item)
     if (!item->s->strict_events && is_news(item, &was, now.nobody)) {
         sync_event_finding(item, NOBODY, nobody);
     }
+}
+
+/* The last sync may have written the condition after this one's view of the Service, and nothing
+ * would take it back. */
+static const char *nobody_gone_body(const struct sync_item *item)
+{
+    const struct tt_condition c = {.type = NOBODY};
+
+    return item->known.nobody ? condition_patch_remove(item->a, NOBODY)
+                              : sync_condition_body(item, &c);
 }
 
 const char *sync_nobody_body(const struct sync_item *item)
@@ -128,13 +146,14 @@ const char *sync_nobody_body(const struct sync_item *item)
         c.reason = "ServesNobody";
         c.message = report_cut(item->a, nobody, REPORT_TEXT_MAX);
     }
+    if (c.status == NULL && is_ours(item)) {
+        return nobody_gone_body(item);
+    }
     /* A condition that is not true any more goes from all. */
     return c.status != NULL && !is_ours(item) ? NULL : sync_condition_body(item, &c);
 }
 
 const char *sync_nobody_gone_body(const struct sync_item *item)
 {
-    const struct tt_condition c = {.type = NOBODY};
-
-    return sync_condition_body(item, &c);
+    return nobody_gone_body(item);
 }

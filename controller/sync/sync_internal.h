@@ -211,8 +211,8 @@ bool sync_says_gone(int code, const char *message);
 /* Lets go of the cleanup finalizer, unless that is none of ours, and those that the
  * provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
-int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
-                      struct err *err);
+/* Takes the addresses out of the status after a deletion; those of another controller stay. */
+int sync_write_no_status(struct sync_item *item, struct err *err);
 /* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the
  * reports; `elsewhere`: the load balancer is another controller's, and what is said of it, too. */
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
@@ -247,12 +247,12 @@ void sync_mark_load(struct sync_item *item);
 /* TT_ITEM_PUT_RIGHT, TT_ITEM_MADE: for an ensure by `svc`, the item's Service or an older
  * state of it. */
 uint32_t sync_mark_flags(const struct sync_item *item, const struct tt_service *svc);
-/* The patch that writes the mark before the first mutation of this ensure; NULL: none is to come,
- * or it is there.  One of a load balancer that is being made goes with a finalizer (or with the
- * status), one of an edit also alone: *ret_alone. */
+/* The patch that writes the mark before the first mutation of this ensure, or adds the provider to
+ * one that names none; NULL: none is to come, or it is there.  One of a load balancer that is being
+ * made goes with a finalizer (or with the status), one of an edit also alone: *ret_alone. */
 const char *sync_mark_due(const struct sync_item *item, bool *ret_alone);
-/* The patch that writes it, NULL: that takes it off. */
-const char *sync_mark_body(struct arena *a, const char *text);
+/* The patch that writes it, with mark_by_text() of it as `by`; both NULL: that takes it off. */
+const char *sync_mark_body(struct arena *a, const char *text, const char *by);
 /* The patch that goes with that of the status: the mark of what was made or edited names these
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
@@ -260,10 +260,14 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
 /* Has the server taken a mark of the Service, as far as this process knows?  Then no policy
  * forbids it. */
 bool sync_mark_was_taken(const struct sync_item *item);
+/* Another provider's mark is on it, by which that one finds what it has to delete: ours, of what is
+ * made, is owed until that one has taken it off.  An edit does not wait. */
+bool sync_mark_waits(const struct sync_item *item);
 /* The server has refused the mark that names the addresses: it goes by itself next time. */
 void sync_mark_owe(struct sync_item *item);
 bool sync_mark_is_owed(const struct sync_item *item);
-/* The patch that takes it off, whatever UID it names; NULL if there is none. */
+/* The patch that takes it off, whatever UID it names; NULL if there is none, or it is another
+ * provider's, who has something to clean up himself. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written; with `owed` it was refused, and what came with it was taken: it follows later. */
 void sync_mark_note(struct sync_item *item, bool owed);

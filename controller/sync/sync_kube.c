@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
 #include "controller/sync/sync_internal.h"
@@ -130,10 +131,34 @@ static const char *status_body(const struct sync_item *item, const struct tt_ing
                         w != NULL ? w->n_ingress : item->svc->n_ingress, wanted, n);
 }
 
-int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
-                      struct err *err)
+/* Another controller, whose class the Service has by now, has written its own addresses where ours
+ * were.  Upstream empties the status all the same. */
+static bool names_others(const struct sync_item *item)
 {
-    const char *body = status_body(item, ingress, n);
+    const struct tt_service *svc = item->svc;
+    uint64_t ours = item->known.addresses;
+    bool foreign = scope_is_foreign(&item->s->scope, svc) && !item->s->strict_events;
+
+    if (!foreign || svc->n_ingress == 0) {
+        return false;
+    }
+    if (ours != 0) {
+        return ours != addresses_fingerprint(svc->ingress, svc->n_ingress);
+    }
+    const char *by = item->s->desc->name;
+    return mark_is_by_another(svc, by) ||
+           (mark_has_addresses(svc, by) && mark_of(item->a, svc, by) == MARK_NONE);
+}
+
+/* The patch that takes the addresses of what was deleted out of the status; NULL: none is there. */
+static const char *no_status_body(const struct sync_item *item)
+{
+    return names_others(item) ? NULL : status_body(item, NULL, 0);
+}
+
+int sync_write_no_status(struct sync_item *item, struct err *err)
+{
+    const char *body = no_status_body(item);
 
     if (body == NULL || sync_owns(item, TT_OWN_STATUS)) {
         return ERR_OK;
@@ -306,13 +331,18 @@ static const char *const *finalizers_present(const struct sync_item *item, size_
 {
     const struct tt_service *svc = item->svc;
     const struct tt_result *r = item->result;
-    const char **all = ARENA_ARRAY(item->a, const char *, svc->n_finalizers + r->n_held_names + 1);
+    uint32_t n_held = r == NULL ? 0 : r->n_held_names;
+    const char **all = ARENA_ARRAY(item->a, const char *, svc->n_finalizers + n_held + 2);
     size_t n = 0;
 
     for (uint32_t i = 0; i < svc->n_finalizers; i++) {
         all[n++] = svc->finalizers[i];
     }
-    for (uint32_t i = 0; i < r->n_held_names; i++) {
+    if (r != NULL && r->held && !sync_owns(item, TT_OWN_FINALIZERS) &&
+        !svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)) {
+        all[n++] = LB_CLEANUP_FINALIZER;
+    }
+    for (uint32_t i = 0; i < n_held; i++) {
         if (!svc_has_finalizer(svc, r->held_names[i])) {
             all[n++] = r->held_names[i];
         }
@@ -407,8 +437,9 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
 {
     const char *drop[HOST_FINALIZERS_MAX + 1];
     size_t n = finalizers_to_drop(item, drop);
-    const char *body =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+    size_t n_present = 0;
+    const char *const *present = finalizers_present(item, &n_present);
+    const char *body = finalizer_patch_remove(item->a, present, n_present, drop, n);
     struct writes w = writes_of(item);
 
     w.stop = true;
@@ -505,6 +536,9 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
         add_next_mark(&w, item, sync_mark_follows(item, r->ingress, r->n_ingress));
     } else if (sync_mark_is_owed(item)) {
         add_next_mark(&w, item, sync_mark_follows(item, r->ingress, r->n_ingress));
+    }
+    if (sync_mark_waits(item)) {
+        sync_mark_owe(item);
     }
     add(&w, body, "failed to update load balancer status");
     int rc = write_all(item, &w, err);
@@ -603,13 +637,14 @@ int sync_write_deleted(struct sync_item *item, struct err *err)
 {
     const char *drop[HOST_FINALIZERS_MAX + 1];
     size_t n = finalizers_to_drop(item, drop);
-    const char *body =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+    size_t n_present = 0;
+    const char *const *present = finalizers_present(item, &n_present);
+    const char *body = finalizer_patch_remove(item->a, present, n_present, drop, n);
     struct writes w = writes_of(item);
 
     w.stop = true;
     if (!sync_object_is_gone(item)) {
-        add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
+        add(&w, no_status_body(item), "failed to update load balancer status");
         add_conditions(&w, item);
         add(&w, annotations_body(item, body != NULL), "failed to update annotations");
         add_report(&w, item, SYNC_REPORT_GONE, 0);

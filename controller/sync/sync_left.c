@@ -14,31 +14,10 @@
 #define LEFT_KEY      "*"
 #define LEFT_AGAIN_MS 5000 /* while the provider does not know yet */
 
-/* As the API server would have described it, as far as is known. */
-static struct kube_object *object_of(const struct tt_service *svc)
-{
-    _cleanup_(json_putp) struct json_object *o = json_object_new_object();
-    struct json_object *meta = json_object_new_object();
-    struct json_object *spec = json_object_new_object();
-    struct kube_object *object = NULL;
-
-    json_add(o, "metadata", meta);
-    json_add_str(meta, "namespace", svc->ns);
-    json_add_str(meta, "name", svc->name);
-    json_add_str(meta, "uid", str_nonnull(svc->uid));
-    json_add_str(meta, "resourceVersion", "0");
-    json_add(o, "spec", spec);
-    json_add_str(spec, "type", str_nonnull(svc->type));
-    if (!str_is_empty(svc->lb_class)) {
-        json_add_str(spec, "loadBalancerClass", svc->lb_class);
-    }
-    return kube_object_decode(KUBE_SERVICE, o, &object, NULL) == ERR_OK ? object : NULL;
-}
-
 static void note_gone(const struct syncer *s, const char *key, const struct tt_service *svc)
 {
     struct service_known known = service_cache_get(s->cache, key);
-    _cleanup_(kube_object_unrefp) struct kube_object *object = object_of(svc);
+    _cleanup_(kube_object_unrefp) struct kube_object *object = kube_object_gone(svc);
 
     if (!known.cached && object != NULL) {
         log_info(2, "A Service was deleted while no controller ran", LOG_S("service", key));

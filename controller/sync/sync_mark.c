@@ -14,7 +14,30 @@
 /* The view of the Service may be older than the mark that this process wrote. */
 static enum mark mark_now(const struct sync_item *item)
 {
-    return item->marked != MARK_NONE ? item->marked : mark_of(item->a, item->svc);
+    return item->marked != MARK_NONE ? item->marked
+                                     : mark_of(item->a, item->svc, item->s->desc->name);
+}
+
+/* The patch that writes the mark and who has written it. */
+static const char *body_of(const struct sync_item *item, const char *text)
+{
+    return sync_mark_body(item->a, text, mark_by_text(item->a, item->s->desc->name, text));
+}
+
+static const char *body_with(const struct sync_item *item, enum mark mark,
+                             const struct tt_ingress *ingress, size_t n)
+{
+    return body_of(item, mark_text(item->a, mark, item->svc->uid, ingress, n));
+}
+
+/* One that a process wrote which did not say who it was: a patch that is sent anyway says it. */
+static const char *naming_body(const struct sync_item *item)
+{
+    bool names = item->s->desc->abi_minor >= 6 && item->todo == SYNC_ENSURE && item->obj != NULL &&
+                 item->marked == MARK_NONE && mark_now(item) != MARK_NONE &&
+                 !mark_is_by(item->svc, item->s->desc->name);
+
+    return names ? body_of(item, svc_annotation(item->svc, LB_MARK_ANNOTATION)) : NULL;
 }
 
 /* An edit that this process saw, and that no ensure has carried out yet. */
@@ -52,6 +75,17 @@ static enum mark mark_due(const struct sync_item *item)
     return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;
 }
 
+static bool is_owed(const struct sync_item *item)
+{
+    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+}
+
+bool sync_mark_waits(const struct sync_item *item)
+{
+    return mark_is_by_another(item->svc, item->s->desc->name) &&
+           (item->marked == MARK_NONE || is_owed(item));
+}
+
 const char *sync_mark_due(const struct sync_item *item, bool *ret_alone)
 {
     const struct tt_service *svc = item->svc;
@@ -59,21 +93,29 @@ const char *sync_mark_due(const struct sync_item *item, bool *ret_alone)
     size_t n = due == MARK_MADE ? 0 : svc->n_ingress;
 
     *ret_alone = due == MARK_EDITED;
-    return due == MARK_NONE
-               ? NULL
-               : sync_mark_body(item->a, mark_text(item->a, due, svc->uid, svc->ingress, n));
+    if (due == MARK_MADE && sync_mark_waits(item)) {
+        return NULL;
+    }
+    return due == MARK_NONE ? naming_body(item) : body_with(item, due, svc->ingress, n);
 }
 
-const char *sync_mark_body(struct arena *a, const char *text)
+static void append_text(struct str_buf *b, const char *text)
+{
+    if (text != NULL) {
+        str_append_json_quoted(b, text);
+    } else {
+        str_append(b, "null");
+    }
+}
+
+const char *sync_mark_body(struct arena *a, const char *text, const char *by)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
-    str_append(&b, "{\"metadata\":{\"annotations\":{\"" LB_MARK_ANNOTATION "\":");
-    if (text != NULL) {
-        str_append_json_quoted(&b, text);
-    } else {
-        str_append(&b, "null");
-    }
+    str_append(&b, "{\"metadata\":{\"annotations\":{\"" LB_MARK_BY_ANNOTATION "\":");
+    append_text(&b, by);
+    str_append(&b, ",\"" LB_MARK_ANNOTATION "\":");
+    append_text(&b, text);
     str_append(&b, "}}}");
     return str_buf_to_arena(&b, a);
 }
@@ -90,20 +132,20 @@ const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingr
 {
     enum mark mark = mark_of_ensured(item);
 
-    return mark == MARK_NONE || n == 0
-               ? NULL
-               : sync_mark_body(item->a, mark_text(item->a, mark, item->svc->uid, ingress, n));
+    return mark == MARK_NONE || n == 0 || sync_mark_waits(item) ? NULL
+                                                                : body_with(item, mark, ingress, n);
 }
 
-static bool is_owed(const struct sync_item *item)
+/* A mark is on it, of whatever object and load balancer, but no other provider's. */
+static bool is_shown(const struct sync_item *item)
 {
-    return service_cache_owes_mark(item->s->cache, item->key, item->svc->uid);
+    return svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL &&
+           !mark_is_by_another(item->svc, item->s->desc->name);
 }
 
 bool sync_mark_was_taken(const struct sync_item *item)
 {
-    return svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL ||
-           (item->marked != MARK_NONE && !is_owed(item));
+    return is_shown(item) || (item->marked != MARK_NONE && !is_owed(item));
 }
 
 void sync_mark_owe(struct sync_item *item)
@@ -120,14 +162,15 @@ void sync_mark_owe(struct sync_item *item)
 
 bool sync_mark_is_owed(const struct sync_item *item)
 {
-    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item);
+    return item->marked != MARK_NONE && item->obj != NULL && !item->view_lets_go && is_owed(item) &&
+           !sync_mark_waits(item);
 }
 
 const char *sync_mark_gone(const struct sync_item *item)
 {
-    bool there = item->marked != MARK_NONE || svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL;
+    bool there = is_shown(item) || (item->marked != MARK_NONE && !sync_mark_waits(item));
 
-    return there ? sync_mark_body(item->a, NULL) : NULL;
+    return there ? sync_mark_body(item->a, NULL, NULL) : NULL;
 }
 
 void sync_mark_load(struct sync_item *item)
@@ -135,8 +178,8 @@ void sync_mark_load(struct sync_item *item)
     struct service_cache *cache = item->s->cache;
 
     item->marked = service_cache_marked(cache, item->key, item->svc->uid);
-    bool says =
-        mark_of(item->a, item->svc) != MARK_NONE && (item->svc->n_ingress > 0 || !is_owed(item));
+    bool says = mark_of(item->a, item->svc, item->s->desc->name) != MARK_NONE &&
+                (item->svc->n_ingress > 0 || !is_owed(item));
     if (item->marked != MARK_NONE && says) {
         service_cache_note_marked(cache, item->key, NULL, MARK_NONE);
         item->marked = MARK_NONE;
@@ -145,6 +188,9 @@ void sync_mark_load(struct sync_item *item)
 
 void sync_mark_note(struct sync_item *item, bool owed)
 {
+    if (mark_due(item) == MARK_NONE) {
+        return; /* a writer was named */
+    }
     item->marked = mark_due(item);
     service_cache_note_marked(item->s->cache, item->key, item->svc->uid, item->marked);
     if (owed) {

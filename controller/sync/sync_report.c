@@ -8,6 +8,7 @@
  * stands there goes with the load balancer all the same. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "common/lb/status_rules.h"
 #include "controller/kube/events/event_stable.h"
 #include "controller/sync/sync_internal.h"
 
@@ -15,6 +16,12 @@ struct annotation {
     const char *key;
     const char *value; /* NULL: to be dropped */
 };
+
+/* The last ensure failed, and what was written of that may be newer than this sync's view. */
+static bool had_failed(const struct sync_item *item)
+{
+    return item->known.half || item->known.refused;
+}
 
 /* NULL: it is so. */
 static const char *annotations_body(const struct sync_item *item, const struct annotation *wanted,
@@ -25,7 +32,8 @@ static const char *annotations_body(const struct sync_item *item, const struct a
 
     str_append(&b, "{\"metadata\":{\"annotations\":{");
     for (size_t i = 0; i < n; i++) {
-        if (str_eq(wanted[i].value, svc_annotation(item->svc, wanted[i].key))) {
+        bool unseen = wanted[i].value == NULL && had_failed(item);
+        if (!unseen && str_eq(wanted[i].value, svc_annotation(item->svc, wanted[i].key))) {
             continue;
         }
         str_append(&b, changes ? "," : "");
@@ -67,6 +75,16 @@ static struct report_outcome outcome_of(const struct sync_item *item)
     };
 }
 
+static const char *good_body(const struct sync_item *item)
+{
+    const struct report_outcome o = outcome_of(item);
+    struct tt_condition c = report_condition(item->a, &o);
+    const char *body = sync_condition_body(item, &c);
+
+    c.last_transition_us = clock_wall_us(item->s->clock);
+    return body == NULL && had_failed(item) ? condition_patch(item->a, &c) : body;
+}
+
 static size_t after_good(const struct sync_item *item, const char **ret)
 {
     const struct tt_result *r = item->result;
@@ -75,9 +93,7 @@ static size_t after_good(const struct sync_item *item, const char **ret)
     size_t n = 0;
 
     if (item->s->conditions && item->todo == SYNC_ENSURE) {
-        struct report_outcome o = outcome_of(item);
-        struct tt_condition c = report_condition(item->a, &o);
-        n = push(ret, n, sync_condition_body(item, &c));
+        n = push(ret, n, good_body(item));
     }
     n = push(ret, n, sync_nobody_body(item));
     n = push(ret, n, item->todo == SYNC_ENSURE ? sync_former_gone_body(item) : NULL);

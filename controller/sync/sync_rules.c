@@ -6,6 +6,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/queue/queue_rules.h"
 
@@ -21,6 +22,7 @@ struct sync_scope sync_scope_of(const struct tt_provider *desc)
                                .n_own_annotations = desc->n_own_annotations,
                                .wishes = desc->wish_annotations,
                                .n_wishes = desc->n_wish_annotations,
+                               .provider = desc->name,
                                .follows_ingress =
                                    (desc->capabilities & TT_CAP_FOLLOWS_INGRESS) != 0};
 }
@@ -48,9 +50,29 @@ bool scope_holds(const struct sync_scope *scope, const struct tt_service *s)
     return false;
 }
 
+static bool goes_away(const struct tt_service *s)
+{
+    return s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer");
+}
+
+/* The status is as it was when the Service was marked. */
+static bool is_published(const struct sync_scope *scope, const struct tt_service *s)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    return s->n_ingress > 0 && mark_of(a, s, scope->provider) != MARK_NONE;
+}
+
+bool scope_made(const struct sync_scope *scope, const struct tt_service *s)
+{
+    return mark_is_by(s, scope->provider) &&
+           (goes_away(s) || !scope_is_foreign(scope, s) || !is_published(scope, s));
+}
+
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s)
 {
-    return scope_holds(scope, s) && (s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer"));
+    bool marked = scope_made(scope, s);
+    bool goes = goes_away(s);
+    return goes ? marked || scope_holds(scope, s) : marked && scope_is_foreign(scope, s);
 }
 
 static struct svc_scope ours_of(const struct sync_scope *scope)
@@ -156,7 +178,7 @@ static enum sync_do decide_unwanted(const struct sync_facts *f)
 {
     bool others = f->foreign || f->not_our_finalizer;
 
-    if (!others || f->was_ours || f->strict) {
+    if (!others || f->was_ours || f->marked || f->strict) {
         return SYNC_DELETE;
     }
     return f->holds ? SYNC_DELETE_IF_EXISTS : SYNC_NOTHING;

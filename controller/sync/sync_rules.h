@@ -25,6 +25,7 @@ struct sync_scope {
     size_t n_own_annotations;
     const char *const *wishes; /* annotations that ask for something; NULL: all others */
     size_t n_wishes;
+    const char *provider; /* its name, as in marks (common/lb/mark_rules.h) */
     bool follows_ingress; /* TT_CAP_FOLLOWS_INGRESS */
 };
 /* The provider's properties by its descriptor. */
@@ -36,7 +37,14 @@ bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);
 bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s);
 /* Carries the cleanup finalizer or one of the provider's. */
 bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
-/* scope_holds(), and it is being deleted or is no LoadBalancer any more. */
+/* Has this provider made or edited a load balancer for it, as far as the Service says
+ * (mark_is_by())?  Not beside another program's class while the status still names ours: a class
+ * cannot be edited, and comes with a type that was away, so that the API server has emptied the
+ * status; this one is another's because a flag of this process is missing. */
+bool scope_made(const struct sync_scope *scope, const struct tt_service *s);
+/* It has, or may have, a load balancer of ours that it does not want: it bears one of our
+ * finalizers or scope_made() says so, and is being deleted or is no LoadBalancer any more; or
+ * scope_made() says so of one with another program's class, whenever that came (docs/adr/0100). */
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s);
 /* Does it ask for something else than it did?  Annotations that ask for nothing, and our
  * own, do not count. */
@@ -82,6 +90,7 @@ struct sync_facts {
     bool foreign;           /* scope_is_foreign() */
     bool cleanup;           /* scope_needs_cleanup() */
     bool holds;             /* scope_holds() */
+    bool marked;            /* scope_made() */
     bool deleting;          /* it has a deletionTimestamp */
     bool unreadable;        /* something of it cannot be read (controller/kube/store/object.h) */
     bool cached;            /* this process dealt with this key before, same UID */

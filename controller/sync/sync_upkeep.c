@@ -31,7 +31,7 @@ static bool has_accepted(const struct sync_item *item)
 bool sync_stands(const struct sync_item *item)
 {
     return item->svc->n_ingress > 0 || item->known.addresses != 0 || has_accepted(item) ||
-           mark_has_addresses(item->a, item->svc);
+           mark_has_addresses(item->svc, item->s->desc->name);
 }
 
 bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item)

@@ -14,6 +14,7 @@
 #include "providers/aws/cloud/aws_memory.h"
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_name_rules.h"
+#include "providers/aws/rules/aws_attribute_rules.h"
 
 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_MS           60000
@@ -58,6 +59,33 @@ static void note_kept(const struct aws_sync *y, const struct aws_item *it)
     }
 }
 
+/* Clients whose addresses nodes do not see pass by source ranges that are rules of the nodes'
+ * groups.  A process that did not see the edit looks at what trimtab made. */
+static bool has_to_see_clients(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct aws_naming *n = &y->p->naming;
+    const struct aws_service *s = it->service;
+    return it->item->in->previous == NULL && lb_was_made(it->item->in) && !n->no_node_rules &&
+           str_is_empty(n->nlb_group_mode) && !aws_lets_everybody_in(s);
+}
+
+/* Attributes that an edit takes out of the annotation are as AWS has them by itself. */
+static void ask_for_defaults(const struct aws_sync *y, struct aws_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    if (it->service->kind == AWS_NLB && it->item->in->verb == TT_VERB_ENSURE) {
+        const struct aws_service *was =
+            before != NULL ? aws_service_read(y->s->a, &y->p->naming, before) : NULL;
+        struct aws_tags asked =
+            aws_group_attributes_asked(y->s->a, it->service, was, has_to_see_clients(y, it));
+        struct aws_service *s = ARENA_NEW(y->s->a, struct aws_service);
+        *s = *it->service;
+        s->has_group_attributes = s->has_group_attributes || asked.n > 0;
+        s->group_attributes = asked;
+        it->service = s;
+    }
+}
+
 static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *item)
 {
     it->item = item;
@@ -90,6 +118,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     if (it->want) {
         note_findings(y, it, it->service->findings, it->service->n_findings);
         note_kept(y, it);
+        ask_for_defaults(y, it);
     }
 }
 
@@ -120,8 +149,13 @@ static const char *nobody_by_wish(const struct aws_planning *p)
     if (p->service->n_ports == 0) {
         return "no port has a node port, so there is no listener";
     }
-    if (aws_ranges_let_nobody_in(p)) {
-        return "the source ranges allow no client: none is of the family of its addresses";
+    const char *by_ranges = aws_ranges_let_nobody_in(p);
+    if (by_ranges != NULL) {
+        return by_ranges;
+    }
+    if (aws_nodes_let_nobody_in(p)) {
+        return "the security groups of the nodes let nothing in to the node ports, and with "
+               "DisableSecurityGroupIngress of the cloud-config trimtab adds no rules to them";
     }
     if (aws_named_groups_let_nobody_in(p)) {
         return "the security groups that the Service names, and its source ranges, let no client "
@@ -293,6 +327,18 @@ static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it
     }
 }
 
+/* A Service that goes has lost all that AWS showed; the rest goes with a second look. */
+static int complete(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    const struct aws_item *it = &y->items[item - s->items];
+    int rc = aws_check_young(y, it, err);
+    if (rc != ERR_OK) {
+        tell_findings(y, it); /* a second look does not see what they are about */
+    }
+    return rc;
+}
+
 /* The address of the balancer, which has all that it needs. */
 static void serves(struct lb_sync *s, struct lb_item *item)
 {
@@ -354,7 +400,7 @@ static void let_go(const struct aws_sync *y, const struct aws_item *it)
     const struct tt_item *in = it->item->in;
     bool over = it->claim == AWS_CLAIM_GOES && in->verb != TT_VERB_DELETE &&
                 it->item->err.code == ERR_IMPLEMENTED_ELSEWHERE;
-    if (over && mark_has_addresses(y->s->a, in->service)) {
+    if (over && mark_has_addresses(in->service, AWS_PROVIDER)) {
         y->p->host->result_drop_finalizer(in->result, LB_CLEANUP_FINALIZER);
         aws_memory_drop(y->p->memory, in->service->uid);
     }
@@ -404,11 +450,12 @@ static const struct lb_stage stages[] = {
 };
 
 const struct lb_flow aws_flow = {
-    .name = "aws",
+    .name = AWS_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
     .own = own,
+    .complete = complete,
     .serves = serves,
     .status = status,
     .failed = failed,

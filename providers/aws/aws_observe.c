@@ -75,6 +75,11 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
+static bool has_balancer(const struct aws_item *it)
+{
+    return it->seen.nlb != NULL || it->seen.classic != NULL;
+}
+
 /* Resources that AWS does not show yet can be neither deleted nor dropped: a Service that goes
  * comes back, when its balancer or, while that could not be made, something else was made a moment
  * ago, and when AWS did not answer whether it has made something. */
@@ -86,8 +91,7 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
     bool changed = it->wrote_ms > 0 && it->wrote_ms > now_ms - AWS_SETTLES_MS;
     int64_t unsure_ms = aws_memory_unsure_ms(y->p->memory, it->service->in->uid);
     bool unsure = unsure_ms > 0 && unsure_ms > now_ms - AWS_SETTLES_MS;
-    bool seen = it->seen.nlb != NULL || it->seen.classic != NULL;
-    if (it->want || (seen ? !unsure : !made && !changed)) {
+    if (it->want || (has_balancer(it) ? !unsure : !made && !changed)) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_IN_PROGRESS,
@@ -98,15 +102,15 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
 }
 
 /* A process that has just begun does not know what the one before made a moment ago: a Service that
- * goes waits until AWS shows that.  Asks nothing.  A Service whose balancer this process has made
- * had nothing that it does not know; one without our finalizer has nothing, or it is one that
+ * goes is let go of when AWS shows that.  A Service whose balancer this process has made had
+ * nothing that it does not know; one without our finalizer has nothing, or it is one that
  * `trimtab orphans --delete` stands in for. */
-static int check_young(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+int aws_check_young(const struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
     const struct tt_service *in = it->service->in;
     int64_t left_ms = y->scope->young_until_ms - y->scope->started_ms;
     if (it->want || left_ms <= 0 || !svc_has_finalizer(in, LB_CLEANUP_FINALIZER) ||
-        aws_memory_balancer_made_ms(y->p->memory, in->uid) > 0) {
+        (aws_memory_get(y->p->memory, in->uid) & AWS_KNOWS_ALL) != 0) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_IN_PROGRESS,
@@ -166,14 +170,12 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
 
 /* The Service is another controller's, and no status names a load balancer: ours stays if it is
  * there. */
-static int settle_claim(const struct aws_sync *y, struct aws_item *it, struct err *err)
+static void settle_claim(struct aws_item *it)
 {
-    if (!it->want || !it->unnamed || it->seen.nlb != NULL || it->seen.classic != NULL) {
-        return ERR_OK;
+    if (it->want && it->unnamed && !has_balancer(it)) {
+        it->claim = AWS_CLAIM_GOES;
+        it->want = false;
     }
-    it->claim = AWS_CLAIM_GOES;
-    it->want = false;
-    return check_young(y, it, err);
 }
 
 /* Only the backends of one that is there are updated (provider.h): the controller
@@ -181,8 +183,7 @@ static int settle_claim(const struct aws_sync *y, struct aws_item *it, struct er
 static int check_update(const struct aws_item *it, struct err *err)
 {
     bool there = it->service->kind == AWS_NLB ? it->seen.nlb != NULL : it->seen.classic != NULL;
-    there = there ||
-            (aws_item_is_about_nodes(it) && (it->seen.nlb != NULL || it->seen.classic != NULL));
+    there = there || (aws_item_is_about_nodes(it) && has_balancer(it));
     return it->item->in->verb != TT_VERB_UPDATE || there
                ? ERR_OK
                : err_set(err, ERR_NOT_FOUND, "load balancer %s not found", it->service->lb_name);
@@ -293,10 +294,13 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     y->scope->has_idle_instances = false;
     y->scope->lacks_rights = false;
     y->scope->n_refused = 0;
-    int rc = check_young(y, it, err);
-    rc = rc == ERR_OK ? guard(y, it, err) : rc;
+    int rc = guard(y, it, err);
     rc = rc == ERR_OK ? observe_balancers(y, it, err) : rc;
-    rc = rc == ERR_OK ? settle_claim(y, it, err) : rc;
+    if (rc == ERR_OK) {
+        settle_claim(it);
+    }
+    /* Listed resources go at once, the rest with a second look (complete()). */
+    rc = rc == ERR_OK && !has_balancer(it) ? aws_check_young(y, it, err) : rc;
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;

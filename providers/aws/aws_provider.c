@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/findings.h"
 #include "common/lb/request_count.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/api/aws_metrics.h"
@@ -138,10 +139,10 @@ static uint64_t nodes_digest(void *provider, const struct tt_service *service,
 /* Taken off a Service whose load balancer was handed over and has gone. */
 static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
 static const char *const event_reasons[] = {
-    "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",
-    "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged", "SubnetsNotChanged",
-    "SubnetsNotFound",   "TagsNotChanged",     "TargetGroupKept",  "TargetRefused",
-    "UnknownType",
+    "AboveLimit",       "AnnotationIgnored", "IPFamilyIgnored",  "NoNodeHasLabels",
+    "NotHandedOver",    "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
+    "SubnetNotChanged", "SubnetsNotChanged", "SubnetsNotFound",  "TagsNotChanged",
+    "TargetGroupKept",  "TargetRefused",     "UnknownType",
 };
 
 static const char *const wish_annotations[] = {AWS_ANNOTATION "*", LB_SOURCE_RANGES_ANNOTATION};
@@ -150,7 +151,7 @@ const struct tt_provider tt_aws_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
     .size = sizeof(struct tt_provider),
-    .name = "aws",
+    .name = AWS_PROVIDER,
     .version = TRIMTAB_VERSION,
     .capabilities =
         TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF | TT_CAP_ASKS_AGAIN,

@@ -91,6 +91,10 @@ struct aws_sync *aws_sync_of(struct lb_sync *s);
 const char *aws_stands(const struct lb_sync *s, const struct lb_item *item);
 /* Reads what is (aws_observe.c). */
 int aws_observe(struct lb_sync *s, struct err *err);
+/* ERR_IN_PROGRESS for a Service that goes soon after this process began, with the time until AWS
+ * shows what the process before may have made of it. */
+int aws_check_young(const struct aws_sync *y, const struct aws_item *it,
+                    struct err *err) _warn_unused_;
 /* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was
  * found, and left ones. */
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err);

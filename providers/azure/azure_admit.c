@@ -68,6 +68,30 @@ static bool arrives_elsewhere(const struct azure_item *it, struct json_object *l
                   : azure_prop_int(rule, "backendPort", 0) != port->node_port;
 }
 
+/* Without floating IP: traffic that goes to another Service's nodes by now, at an address that both
+ * have, will go to those of this one. */
+static bool takes_over(struct azure_sync *y, const struct azure_item *it, struct json_object *lb)
+{
+    const struct azure_service *s = it->service;
+    struct azure_elements mine = azure_sync_frontends(y, s, lb);
+    for (size_t i = 0; s->disable_floating_ip && i < mine.n; i++) {
+        if (!azure_sync_owner(y, s, mine.items[i]).owns) {
+            continue;
+        }
+        struct azure_elements rules =
+            azure_lb_rules_at(y->s->a, azure_sync_index(y, lb), lb, azure_doc_id(mine.items[i]));
+        for (size_t k = 0; k < rules.n; k++) {
+            const struct tt_port *port = port_of(s, rules.items[k]);
+            if (port != NULL && !azure_has_prefix(azure_doc_name(rules.items[k]), s->base) &&
+                (azure_prop_bool(rules.items[k], "enableFloatingIP", false) ||
+                 azure_prop_int(rules.items[k], "backendPort", 0) != port->node_port)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
 {
     if (!azure_item_is_carried_out(it) || !it->want || it->service->disable_nsg_rule) {
@@ -88,6 +112,7 @@ bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
             needed = azure_has_prefix(azure_doc_name(rules.items[k]), it->service->base) &&
                      arrives_elsewhere(it, lb, rules.items[k]);
         }
+        needed = needed || takes_over(y, it, lb);
     }
     return needed;
 }

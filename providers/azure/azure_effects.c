@@ -101,12 +101,13 @@ void azure_effects_hands_over(struct azure_sync *y, struct lb_plan *plan,
 }
 
 void azure_effects_exchanges(struct azure_sync *y, struct lb_plan *plan,
-                             const struct azure_item *it)
+                             const struct azure_item *it, bool shared)
 {
     (void)y;
     lb_plan_effect(
         plan, it->item->key, "Traffic is interrupted until the status shows the new address: %s.",
-        it->service->internal
+        shared ? "the Service leaves an address that it shares"
+        : it->service->internal
             ? "a frontend has one private address at a time"
             : "a frontend has one public IP at a time, and Azure takes no second one for "
               "the same ports here");

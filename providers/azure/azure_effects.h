@@ -21,9 +21,9 @@ void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const stru
 void azure_effects_hands_over(struct azure_sync *y, struct lb_plan *plan,
                               const struct azure_item *it);
 /* Its address is exchanged, and the former one does not serve beside the new one
- * (azure_lb_former_rules.h). */
+ * (azure_lb_former_rules.h).  `shared`: the former one is another Service's, too. */
 void azure_effects_exchanges(struct azure_sync *y, struct lb_plan *plan,
-                             const struct azure_item *it);
+                             const struct azure_item *it, bool shared);
 /* In the last stage: a sentence or two per Service.  `left`: the public IPs that
  * the plan leaves. */
 void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left);

@@ -61,7 +61,7 @@ void azure_first_served(struct azure_sync *y, const struct azure_item *it)
 static bool was_served(struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_service *in = it->service->in;
-    return in->n_ingress > 0 || mark_has_addresses(y->s->a, in);
+    return in->n_ingress > 0 || mark_has_addresses(in, AZURE_PROVIDER);
 }
 
 uint64_t azure_first_wish(const struct azure_item *it)

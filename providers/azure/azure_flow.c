@@ -242,6 +242,14 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
+/* A refused part is reported when all else is done. */
+static int fail_for_part(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    const struct azure_sync *y = azure_sync_of(s);
+    const struct err *why = y->items[item - s->items].refused_part;
+    return why != NULL ? err_copy(err, why) : ERR_OK;
+}
+
 static int plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -272,6 +280,7 @@ static const struct lb_stage stages[] = {
     {"links", NULL, azure_observe_links, azure_plan_links},
     {"tidy", NULL, azure_observe_tidy, azure_plan_tidy, .tidies = true},
     {"close", NULL, azure_observe_close, azure_plan_close, .tidies = true},
+    {"sever", NULL, azure_observe_sever, azure_plan_sever, .tidies = true},
     {"release", NULL, azure_observe_release, azure_plan_release, .tidies = true},
 };
 
@@ -296,7 +305,7 @@ static const struct lb_retreat retreats[] = {
 };
 
 const struct lb_flow azure_flow = {
-    .name = "azure",
+    .name = AZURE_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
@@ -304,6 +313,7 @@ const struct lb_flow azure_flow = {
     .n_retreats = ARRAY_LEN(retreats),
     .forgets = true,
     .own = own,
+    .complete = fail_for_part,
     .window = 64, /* public IPs of a batch: each takes seconds, and ten a second may begin */
     .serves = serves,
     .status = status,

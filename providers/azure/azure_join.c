@@ -153,19 +153,30 @@ void azure_join_all(struct azure_lb_edits *b)
     join(b, false);
 }
 
-void azure_join_try(struct azure_sync *y, struct lb_plan *plan, bool only_external)
+static void foresee(struct azure_sync *y, struct lb_plan *plan, bool only_external,
+                    struct azure_lb_edits *ret)
 {
-    struct azure_lb_edits b;
     bool *took_part = ARENA_ARRAY(y->s->a, bool, y->s->n_items + 1);
     for (size_t i = 0; i < y->s->n_items; i++) {
         took_part[i] = azure_item_takes_part(&y->items[i]);
     }
-    azure_lb_edits_begin(&b, y, plan);
-    b.tries = true;
-    join(&b, only_external);
+    azure_lb_edits_begin(ret, y, plan);
+    ret->tries = true;
+    join(ret, only_external);
     for (size_t i = 0; i < y->s->n_items; i++) {
         if (took_part[i] && !azure_item_takes_part(&y->items[i])) {
             azure_describe_one(y, plan, &y->items[i]); /* the stage that describes comes later */
         }
     }
+}
+
+void azure_join_try(struct azure_sync *y, struct lb_plan *plan, bool only_external)
+{
+    struct azure_lb_edits unused;
+    foresee(y, plan, only_external, &unused);
+}
+
+void azure_join_foresee(struct azure_sync *y, struct lb_plan *plan, struct azure_lb_edits *ret)
+{
+    foresee(y, plan, false, ret);
 }

@@ -22,5 +22,7 @@ void azure_join_all(struct azure_lb_edits *b);
 /* For nothing but the errors of those that cannot be placed.  `only_external`: subnets have not
  * been read, so internal Services are passed over; they share no document with the others. */
 void azure_join_try(struct azure_sync *y, struct lb_plan *plan, bool only_external);
+/* Likewise of all of them, and *ret is what becomes of the documents; nothing is written of it. */
+void azure_join_foresee(struct azure_sync *y, struct lb_plan *plan, struct azure_lb_edits *ret);
 
 #endif

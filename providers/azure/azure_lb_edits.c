@@ -62,7 +62,8 @@ static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
     }
 }
 
-/* Does a frontend of the Service get another public IP, or one of another name beside it? */
+/* Does a frontend of the Service get another public IP, or one of another name beside it, or does
+ * it go with its family? */
 static bool exchanges(struct azure_sync *y, const struct azure_item *it, struct json_object *lb)
 {
     const struct azure_service *s = it->service;
@@ -72,9 +73,8 @@ static bool exchanges(struct azure_sync *y, const struct azure_item *it, struct 
         struct azure_ownership o = azure_sync_owner(y, s, mine.items[i]);
         const char *has = azure_ref(mine.items[i], "publicIPAddress");
         const char *pip = it->pips[azure_frontend_family(s, mine.items[i], &o)].id;
-        some =
-            o.primary && (s->internal ? azure_frontend_is_former(s, azure_doc_name(mine.items[i]))
-                                      : pip != NULL && has != NULL && !azure_id_eq(has, pip));
+        bool other = !s->internal && pip != NULL && has != NULL && !azure_id_eq(has, pip);
+        some = o.primary && (other || azure_frontend_is_former(s, azure_doc_name(mine.items[i])));
     }
     return some;
 }
@@ -146,8 +146,8 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
         return false;
     }
     tell_kept(b, it, &r);
-    if (r.leaves_told) {
-        azure_effects_exchanges(y, b->plan, it);
+    if (r.leaves_told || r.leaves_shared) {
+        azure_effects_exchanges(y, b->plan, it, !r.leaves_told);
     }
     if (r.changed) {
         azure_owners_add(y->s->a, &e->owners, it->item->key);

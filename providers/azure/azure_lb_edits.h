@@ -78,6 +78,9 @@ void azure_lb_edits_add_interim(struct azure_lb_edits *b, struct azure_item *it,
  * interim frontend serves. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
+/* Is it a former frontend of the Service that may go, because another one serves it? */
+bool azure_lb_former_goes(struct azure_sync *y, const struct azure_service *s,
+                          struct json_object *lb, struct json_object *frontend);
 /* Takes off the Service's former frontends, beside which its own serve: the status tells those. */
 void azure_lb_edits_drop_former(struct azure_lb_edits *b, struct azure_item *it);
 /* Empty leftovers are deleted; operations are appended level by level. */

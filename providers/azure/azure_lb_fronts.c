@@ -4,6 +4,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/lb/azure_lb_interim_rules.h"
+#include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
 /* ---- by public IP ---------------------------------------------------------------------------- */
@@ -117,28 +118,47 @@ void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, co
 
 /* ---- former ones ----------------------------------------------------------------------------- */
 
-/* Does the Service's own frontend of that family serve? */
-static bool own_serves(struct azure_sync *y, const struct azure_service *s, struct json_object *lb,
-                       enum azure_family f)
+/* Does a frontend of that family, or of the other one when the Service gives that family up, serve
+ * that is no former one: the Service's own, or one that it shares? */
+static bool other_serves(struct azure_sync *y, const struct azure_service *s,
+                         const struct azure_elements *mine, enum azure_family f)
 {
-    struct json_object *own = azure_find(azure_array(lb, "frontendIPConfigurations"),
-                                         azure_frontend_name(y->s->a, s->in, f));
-    return own != NULL && (y->s->planning || !str_is_empty(azure_sync_frontend_address(y, own)));
+    bool serves = false;
+    for (size_t i = 0; i < mine->n && !serves; i++) {
+        struct json_object *o = mine->items[i];
+        struct azure_ownership owner = azure_sync_owner(y, s, o);
+        serves = owner.owns && !azure_frontend_is_former(s, azure_doc_name(o)) &&
+                 (!s->has_family[f] || azure_frontend_family(s, o, &owner) == f) &&
+                 (y->s->planning || !str_is_empty(azure_sync_frontend_address(y, o)));
+    }
+    return serves;
 }
 
+bool azure_lb_former_goes(struct azure_sync *y, const struct azure_service *s,
+                          struct json_object *lb, struct json_object *frontend)
+{
+    struct azure_elements mine = azure_sync_frontends(y, s, lb);
+    struct azure_ownership owner = azure_sync_owner(y, s, frontend);
+    return owner.primary && azure_frontend_is_former(s, azure_doc_name(frontend)) &&
+           other_serves(y, s, &mine, azure_frontend_family(s, frontend, &owner)) &&
+           azure_frontend_in_use(y->s->a, s, azure_doc_id(frontend), lb) == NULL;
+}
+
+/* A frontend of a family that is given up had a pool of its own, if the Service is Local. */
 static void drop_former(struct azure_lb_edits *b, struct azure_item *it, struct json_object *lb)
 {
     struct azure_sync *y = b->y;
     const struct azure_service *s = it->service;
+    bool local = azure_local_counts(&y->p->config, s->in);
+    const bool keep[AZURE_FAMILIES] = {local && s->has_family[AZURE_IPV4],
+                                       local && s->has_family[AZURE_IPV6]};
     struct azure_elements mine = azure_sync_frontends(y, s, lb);
     for (size_t i = 0; i < mine.n; i++) {
         struct json_object *o = mine.items[i];
-        struct azure_ownership owner = azure_sync_owner(y, s, o);
-        if (owner.primary && azure_frontend_is_former(s, azure_doc_name(o)) &&
-            own_serves(y, s, lb, azure_frontend_family(s, o, &owner)) &&
-            azure_frontend_in_use(y->s->a, s, azure_doc_id(o), lb) == NULL) {
+        if (azure_lb_former_goes(y, s, lb, o)) {
             struct azure_lb_edit *e = &b->items[azure_lb_edits_of(b, azure_doc_name(lb))];
             drop_frontend(azure_lb_edits_doc(b, e), azure_doc_id(o));
+            (void)azure_local_drop_pools(&y->p->naming, s->in, keep, e->doc);
             note_edit(b, e, it);
         }
     }

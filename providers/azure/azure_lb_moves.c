@@ -146,21 +146,75 @@ static void note_forbidden(struct azure_sync *y, const struct azure_item *it,
     map_set(y->p->forbidden, it->item->key, f);
 }
 
+static void add_proof(struct azure_sync *y, enum azure_kind kind, const char *id,
+                      struct json_object *body, struct lb_undo **first)
+{
+    struct lb_undo *one = azure_proof(y, kind, id, body);
+    one->then = *first;
+    *first = one;
+}
+
+/* The pool of that balancer with the members that the Service has where it is: those to come are
+ * computed later, and Azure decides by their kind alone. */
+static void prove_pool(const struct azure_lb_edits *b, const struct azure_lb_move *m,
+                       enum azure_family f, struct lb_undo **first)
+{
+    struct azure_sync *y = b->y;
+    const struct azure_naming *n = &y->p->naming;
+    const char *name = azure_lb_pool(y->s->a, n, m->item->service, f);
+    struct json_object *was =
+        azure_find(azure_array(b->items[m->from].was, "backendAddressPools"), name);
+    struct json_object *body = was != NULL ? azure_copy(y->s->a, was) : NULL;
+    if (body != NULL) {
+        json_object_object_del(body, "id");
+        json_object_object_del(body, "etag");
+        add_proof(y, AZURE_POOLS, azure_pool_id(y->s->a, n, b->items[m->to].name, name), body,
+                  first);
+    }
+}
+
+/* Another process was refused, so it is not known which write: all that the move takes.  Pools of
+ * network interfaces are written on machines, which are read after the balancers. */
+static void prove_move(const struct azure_lb_edits *b, const struct azure_lb_move *m,
+                       struct lb_undo **first)
+{
+    struct azure_sync *y = b->y;
+    const struct azure_lb_edit *to = &b->items[m->to];
+    struct json_object *doc = to->doc != NULL ? to->doc : to->was;
+    if (y->p->config.pool_type != AZURE_POOL_IP || doc == NULL) {
+        return;
+    }
+    struct json_object *body = azure_copy(y->s->a, doc);
+    json_object_object_del(body, "etag");
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        if (m->item->service->has_family[f]) {
+            prove_pool(b, m, (enum azure_family)f, first);
+        }
+    }
+    add_proof(
+        y, AZURE_LBS,
+        azure_arm_id(y->s->a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group, to->name),
+        body, first);
+}
+
 const struct lb_undo *azure_lb_moves_proof(const struct azure_lb_edits *b, size_t from)
 {
     struct azure_sync *y = b->y;
     struct lb_undo *first = NULL;
-    for (size_t i = 0; y->p->forbidden != NULL && i < b->n_moves; i++) {
+    for (size_t i = 0; i < b->n_moves; i++) {
         const struct azure_item *it = b->moves[i].item;
-        const struct azure_forbidden *f = map_get(y->p->forbidden, it->item->key);
+        const struct azure_forbidden *f =
+            y->p->forbidden != NULL ? map_get(y->p->forbidden, it->item->key) : NULL;
         struct json_object *body = NULL;
-        if (b->moves[i].from != from || f == NULL || !lb_asks_again(it->item->in) ||
-            json_parse_arena(y->s->a, f->body, strlen(f->body), NULL, &body, NULL) != ERR_OK) {
+        if (b->moves[i].from != from || !lb_asks_again(it->item->in)) {
             continue;
         }
-        struct lb_undo *one = azure_proof(y, f->kind, f->id, body);
-        one->then = first;
-        first = one;
+        if (f == NULL) {
+            prove_move(b, &b->moves[i], &first);
+        } else if (json_parse_arena(y->s->a, f->body, strlen(f->body), NULL, &body, NULL) ==
+                   ERR_OK) {
+            add_proof(y, f->kind, f->id, body, &first);
+        }
     }
     return first;
 }

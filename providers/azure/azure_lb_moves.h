@@ -17,8 +17,8 @@ const struct lb_undo *azure_lb_moves_undo(const struct azure_lb_edits *b, size_t
 /* The same for the deletion of that balancer, the last operation of the plan if that has grown. */
 void azure_lb_moves_put_back(const struct azure_lb_edits *b, size_t from, size_t n_ops_before);
 /* The writes that Azure refused to its Services for a missing right when they were to move from
- * there, sent once more without effect (lb_op.proof); NULL: this process has seen no such
- * refusal. */
+ * there, sent once more without effect (lb_op.proof); if another process saw the refusal, those of
+ * the balancer that is joined and of its pools.  NULL: there was none, or these are not known. */
 const struct lb_undo *azure_lb_moves_proof(const struct azure_lb_edits *b, size_t from);
 /* Notes where the Service has been: it has left that, or is about to. */
 void azure_lb_moves_note(const struct azure_lb_edits *b, const struct azure_lb_move *m);

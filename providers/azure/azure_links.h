@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_links.h: private link services under plan.
  *
- * Private to azure_stage_links.c, which makes and takes them away, and azure_links_first.c, which
- * asks before a Service gets anything whether its link can be made.  Pure, but for what is noted as
+ * Private to azure_stage_links.c, which makes and takes them away, azure_links_former.c, which
+ * takes away those of former frontends, and azure_links_first.c, which asks before a Service gets
+ * anything whether its link can be made.  Pure, but for what is noted as
  * needed.  Everything lives in the arena of the sync. */
 #ifndef TRIMTAB_AZURE_LINKS_H
 #define TRIMTAB_AZURE_LINKS_H
@@ -44,6 +45,13 @@ int azure_linking_decide(struct azure_linking *l, const struct azure_item *it,
 bool azure_links_has(const struct azure_sync *y, const struct azure_item *it);
 /* Notes what the stage under way has to read for that. */
 void azure_links_need(struct azure_sync *y, const struct azure_item *it);
+/* Notes what is needed to know its links; `goes`: a frontend of it does. */
+void azure_links_look(struct azure_sync *y, const struct azure_item *it, bool goes);
+/* Links that go, and the operations for them: connections first. */
+struct azure_doomed_list azure_links_doomed_new(struct azure_sync *y, struct lb_plan *plan);
+void azure_links_doom(struct azure_sync *y, struct azure_doomed_list *list, struct json_object *pls,
+                      const struct azure_item *it, const char *why);
+void azure_links_emit_doomed(struct azure_sync *y, const struct azure_doomed_list *list);
 /* A frontend has one link, in whatever group; NULL: none. */
 struct json_object *azure_links_on(struct azure_sync *y, struct json_object *frontend);
 

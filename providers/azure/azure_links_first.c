@@ -31,8 +31,8 @@ static bool is_first(struct azure_sync *y, const struct azure_item *it)
 {
     return azure_links_has(y, it) && it->service->pls_create &&
            it->item->in->verb == TT_VERB_ENSURE && it->service->in->n_ingress == 0 &&
-           !mark_has_addresses(y->s->a, it->service->in) && !has_own_frontend(y, it->service) &&
-           !has_own_frontend(y, it->flip);
+           !mark_has_addresses(it->service->in, AZURE_PROVIDER) &&
+           !has_own_frontend(y, it->service) && !has_own_frontend(y, it->flip);
 }
 
 int azure_links_observe_first(struct azure_sync *y, struct err *err)

@@ -111,6 +111,35 @@ static const char *key_of_frontend(const struct azure_owned_list *l, struct json
     return pip == NULL ? NULL : map_get(l->pips, str_lower(l->a, pip));
 }
 
+static bool refers(struct json_object *rule, const char *frontend)
+{
+    bool does = azure_id_eq(azure_ref(rule, "frontendIPConfiguration"), frontend);
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(rule, "frontendIPConfigurations")) {
+        does = does || azure_id_eq(azure_doc_id(o), frontend);
+    }
+    return does;
+}
+
+/* Does a rule stand on it that is another Service's, or was made by hand?  A Service that shares
+ * an address is served by the frontend of the one that was there first, also when that one is
+ * gone. */
+static bool serves_others(const struct azure_owned_list *l, struct json_object *lb,
+                          struct json_object *frontend)
+{
+    static const char *const arrays[] = {"loadBalancingRules", "inboundNatRules", "outboundRules"};
+    bool serves = false;
+    for (size_t k = 0; k < ARRAY_LEN(arrays); k++) {
+        struct json_object *o;
+        AZURE_EACH (o, azure_array(lb, arrays[k])) {
+            const char *base = base_of(l->a, azure_doc_name(o));
+            serves = serves || (refers(o, azure_doc_id(frontend)) &&
+                                (base == NULL || map_has(l->bases, base)));
+        }
+    }
+    return serves;
+}
+
 void azure_owned_lb(struct azure_owned_list *l, struct json_object *lb)
 {
     static const char *const arrays[] = {"frontendIPConfigurations", "loadBalancingRules",
@@ -125,16 +154,17 @@ void azure_owned_lb(struct azure_owned_list *l, struct json_object *lb)
             if (base == NULL) {
                 continue;
             }
-            inventory_put(&l->inv,
-                          (struct inventory_item){
-                              .kind = (unsigned)k,
-                              .name = arena_strdup(l->a, azure_doc_name(o)),
-                              .place = arena_strdup(l->a, azure_doc_name(lb)),
-                              .id = arena_strdup(l->a, azure_doc_id(lb)),
-                              .unit = base,
-                              .key = k == AZURE_OWNED_FRONTEND ? key_of_frontend(l, o) : NULL,
-                              .used = map_has(l->bases, base),
-                          });
+            bool is_frontend = k == AZURE_OWNED_FRONTEND;
+            bool used = map_has(l->bases, base) || (is_frontend && serves_others(l, lb, o));
+            inventory_put(&l->inv, (struct inventory_item){
+                                       .kind = (unsigned)k,
+                                       .name = arena_strdup(l->a, azure_doc_name(o)),
+                                       .place = arena_strdup(l->a, azure_doc_name(lb)),
+                                       .id = arena_strdup(l->a, azure_doc_id(lb)),
+                                       .unit = base,
+                                       .key = is_frontend ? key_of_frontend(l, o) : NULL,
+                                       .used = used,
+                                   });
         }
     }
 }

@@ -252,7 +252,7 @@ const struct tt_provider tt_azure_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
     .size = sizeof(struct tt_provider),
-    .name = "azure",
+    .name = AZURE_PROVIDER,
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
                     TT_CAP_BULK | TT_CAP_READS_SECRET | TT_CAP_CHECKS_ITSELF | TT_CAP_ASKS_AGAIN,

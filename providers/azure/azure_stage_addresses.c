@@ -13,6 +13,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/azure_room.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/members/azure_members.h"
@@ -30,6 +31,19 @@ static void keep_for_later(struct arena *life, struct azure_pip_want *want)
         .name = arena_strdup(life, name),
         .id = arena_strdup(life, want->id),
     };
+}
+
+/* Azure would refuse the public IP at each try. */
+static int check_group(struct azure_sync *y, const struct azure_service *s,
+                       const struct azure_pip_want *want, struct err *err)
+{
+    const char *scope = azure_arm_collection(y->s->a, &y->p->arm, AZURE_PIPS, s->pip_group);
+    if (want->was != NULL || !azure_seen_no_group(y, AZURE_PIPS, scope)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "public IP %s cannot be made: resource group %s does not exist", want->name,
+                   s->pip_group);
 }
 
 /* Which public IP the Service needs, as those before it in the batch leave the list.  False: it
@@ -51,6 +65,7 @@ static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_
         .want = true,
     };
     return azure_pip_ensure(y->s->a, ret_ask, want, &it->item->err) == ERR_OK &&
+           check_group(y, it->service, want, &it->item->err) == ERR_OK &&
            azure_taken_check_pip(y->s->a, &y->p->naming, want->was, want->name, &it->item->err) ==
                ERR_OK;
 }
@@ -161,8 +176,8 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_sync *y = azure_sync_of(s);
     struct azure_pip_edits e;
     (void)err;
-    azure_links_refuse(y);
     azure_links_check_first(y, plan);
+    azure_room_check(y);
     refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {

@@ -33,7 +33,7 @@ static const char *links_scope(struct azure_sync *y, const struct azure_service 
 /* Another process may have made the Service's link in a group that no annotation names any more.
  * Without the right to read those of all groups: in the one that is asked for, in the one before an
  * edit, and, when a frontend goes, in the cluster's. */
-static void need_links(struct azure_sync *y, const struct azure_item *it, bool goes)
+void azure_links_look(struct azure_sync *y, const struct azure_item *it, bool goes)
 {
     const struct azure_naming *naming = &y->p->naming;
     const struct tt_service *before = it->item->in->previous;
@@ -96,6 +96,7 @@ static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
 
 struct visit {
     struct azure_sync *y;
+    const struct azure_lb_edits *after; /* what becomes of the balancers, or NULL: not known */
     const struct azure_item *item;
     void (*each)(struct visit *v, struct json_object *lb, struct json_object *frontend);
     bool found;
@@ -131,7 +132,7 @@ static void need_list(struct visit *v, struct json_object *lb, struct json_objec
 {
     (void)lb;
     (void)frontend;
-    need_links(v->y, v->item, true);
+    azure_links_look(v->y, v->item, true);
 }
 
 int azure_observe_unlink(struct lb_sync *s, struct err *err)
@@ -167,7 +168,7 @@ bool azure_links_has(const struct azure_sync *y, const struct azure_item *it)
            (it->service->pls_create || asked_before(y, it));
 }
 
-/* ---- before the first write ------------------------------------------------------------------ */
+/* ---- what Azure would refuse ----------------------------------------------------------------- */
 
 static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
                                      const char **ret_id)
@@ -175,22 +176,6 @@ static struct json_object *subnet_of(struct azure_sync *y, const struct azure_it
     *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
     struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
     return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
-}
-
-static bool asks_for_link(const struct azure_item *it)
-{
-    return azure_item_is_carried_out(it) && it->want && it->service->pls_create;
-}
-
-void azure_links_need_subnets(struct azure_sync *y)
-{
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_service *s = y->items[i].service;
-        if (asks_for_link(&y->items[i])) {
-            azure_need(y, AZURE_SUBNETS,
-                       azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, s)));
-        }
-    }
 }
 
 static int check_subnet(struct azure_sync *y, const struct azure_item *it,
@@ -203,16 +188,14 @@ static int check_subnet(struct azure_sync *y, const struct azure_item *it,
                          azure_id_last(*ret_id));
 }
 
-void azure_links_refuse(struct azure_sync *y)
+/* Known from the list of its links, which is read for a group that an annotation names. */
+static int check_group(struct azure_sync *y, const struct azure_item *it, struct err *err)
 {
-    struct json_object *subnet;
-    const char *id;
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
-        if (asks_for_link(it)) {
-            (void)check_subnet(y, it, &subnet, &id, &it->item->err);
-        }
-    }
+    return azure_seen_no_group(y, AZURE_PLSS, links_scope(y, it->service))
+               ? err_set(err, ERR_NOT_FOUND,
+                         "resource group %s of the private link service does not exist",
+                         it->service->pls_group)
+               : ERR_OK;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -231,10 +214,14 @@ static void note_unlooked(struct azure_sync *y, struct azure_item *it)
     }
 }
 
+/* Whether a group that an annotation names is there, only the list of that group tells. */
 void azure_links_need(struct azure_sync *y, const struct azure_item *it)
 {
-    need_links(y, it, false);
+    azure_links_look(y, it, false);
     if (it->service->pls_create) {
+        if (!azure_eq(it->service->pls_group, y->p->config.pls_resource_group)) {
+            azure_need(y, AZURE_PLSS, links_scope(y, it->service));
+        }
         const char *subnet = azure_pls_subnet(&y->p->config, it->service);
         azure_need(y, AZURE_SUBNETS, azure_subnet_id(y->s->a, &y->p->naming, subnet));
     }
@@ -261,7 +248,7 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
     for (size_t i = 0; i < s->n_items; i++) {
         if (azure_links_has(y, &y->items[i])) {
             note_unlooked(y, &y->items[i]);
-            need_links(y, &y->items[i], false);
+            azure_links_look(y, &y->items[i], false);
         }
     }
     return azure_seen_all_links(y) ? ERR_OK : azure_see(y, err);
@@ -269,8 +256,8 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
 
 /* ---- taking away ----------------------------------------------------------------------------- */
 
-static void doom(struct azure_sync *y, struct azure_doomed_list *list, struct json_object *pls,
-                 const struct azure_item *it, const char *why)
+void azure_links_doom(struct azure_sync *y, struct azure_doomed_list *list, struct json_object *pls,
+                      const struct azure_item *it, const char *why)
 {
     struct azure_doomed *d = &list->items[list->n++];
     *d = (struct azure_doomed){.pls = pls, .why = why};
@@ -306,17 +293,34 @@ static struct json_object *without_leavers(struct azure_sync *y, struct json_obj
     return doc;
 }
 
+/* It stays as a former one until the status tells another address, and its link with it. */
+static bool outlives(const struct visit *v, struct json_object *lb, struct json_object *frontend)
+{
+    const struct azure_lb_edits *b = v->after;
+    const struct azure_service *s = v->item->service;
+    bool former = v->item->want && s->internal == azure_lb_is_internal(azure_doc_name(lb)) &&
+                  azure_frontend_is_former(s, azure_doc_name(frontend));
+    for (size_t i = 0; former && b != NULL && i < b->n; i++) {
+        if (azure_eq(b->items[i].name, azure_doc_name(lb)) && b->items[i].doc != NULL) {
+            return azure_find(azure_array(b->items[i].doc, "frontendIPConfigurations"),
+                              azure_doc_name(frontend)) != NULL;
+        }
+    }
+    return false;
+}
+
 static void doom_leaving(struct visit *v, struct json_object *lb, struct json_object *frontend)
 {
     struct azure_sync *y = v->y;
     const struct azure_service *s = v->item->service;
     struct json_object *pls = azure_links_on(y, frontend);
-    if (pls == NULL || !azure_pls_is_ours(pls, y->p->naming.cluster, s->key)) {
+    if (pls == NULL || !azure_pls_is_ours(pls, y->p->naming.cluster, s->key) ||
+        outlives(v, lb, frontend)) {
         return;
     }
     struct json_object *rest = without_leavers(y, lb);
     if (azure_frontend_in_use(y->s->a, s, azure_doc_id(frontend), rest) == NULL) {
-        doom(y, v->arg, pls, v->item, "its frontend goes");
+        azure_links_doom(y, v->arg, pls, v->item, "its frontend goes");
     }
 }
 
@@ -336,7 +340,7 @@ static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct
 }
 
 /* Connections first: a private link service with connections cannot go. */
-static void emit_doomed(struct azure_sync *y, const struct azure_doomed_list *list)
+void azure_links_emit_doomed(struct azure_sync *y, const struct azure_doomed_list *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
@@ -350,7 +354,7 @@ static void emit_doomed(struct azure_sync *y, const struct azure_doomed_list *li
     }
 }
 
-static struct azure_doomed_list list_new(struct azure_sync *y, struct lb_plan *plan)
+struct azure_doomed_list azure_links_doomed_new(struct azure_sync *y, struct lb_plan *plan)
 {
     size_t most = 1;
     for (size_t i = 0; i < y->n_seen; i++) {
@@ -360,11 +364,13 @@ static struct azure_doomed_list list_new(struct azure_sync *y, struct lb_plan *p
                                       .items = ARENA_ARRAY(y->s->a, struct azure_doomed, most)};
 }
 
-static struct azure_doomed_list leaving_links(struct azure_sync *y, struct lb_plan *plan)
+static struct azure_doomed_list leaving_links(struct azure_sync *y, struct lb_plan *plan,
+                                              const struct azure_lb_edits *after)
 {
-    struct azure_doomed_list list = list_new(y, plan);
+    struct azure_doomed_list list = azure_links_doomed_new(y, plan);
     for (size_t i = 0; i < y->s->n_items; i++) {
-        struct visit v = {.y = y, .item = &y->items[i], .each = doom_leaving, .arg = &list};
+        struct visit v = {
+            .y = y, .item = &y->items[i], .after = after, .each = doom_leaving, .arg = &list};
         if (azure_item_is_carried_out(v.item)) {
             visit_leaving(&v);
         }
@@ -377,13 +383,14 @@ static struct azure_doomed_list leaving_links(struct azure_sync *y, struct lb_pl
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
-    struct azure_doomed_list list = leaving_links(y, plan);
+    struct azure_doomed_list list = leaving_links(y, plan, NULL);
+    struct azure_lb_edits after;
     (void)err;
     if (list.n > 0) {
-        azure_join_try(y, plan, false);
-        list = leaving_links(y, plan);
+        azure_join_foresee(y, plan, &after);
+        list = leaving_links(y, plan, &after);
     }
-    emit_doomed(y, &list);
+    azure_links_emit_doomed(y, &list);
     return ERR_OK;
 }
 
@@ -402,16 +409,16 @@ static const struct azure_item *owner_of(struct azure_sync *y, struct json_objec
 
 void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
 {
-    struct azure_doomed_list list = list_new(y, plan);
+    struct azure_doomed_list list = azure_links_doomed_new(y, plan);
     for (const struct azure_clinging *c = y->clinging_links; c != NULL; c = c->next) {
         struct json_object *seen = azure_seen_list(y, AZURE_PLSS, c->id);
         struct json_object *pls = json_len(seen) > 0 ? json_object_array_get_idx(seen, 0) : NULL;
         const struct azure_item *it = pls != NULL ? owner_of(y, pls) : NULL;
         if (it != NULL) {
-            doom(y, &list, pls, it, "its frontend goes");
+            azure_links_doom(y, &list, pls, it, "its frontend goes");
         }
     }
-    emit_doomed(y, &list);
+    azure_links_emit_doomed(y, &list);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -505,13 +512,12 @@ int azure_linking_decide(struct azure_linking *l, const struct azure_item *it,
                                       : azure_arm_id(a, &y->p->arm, AZURE_PLSS,
                                                      it->service->pls_group, azure_doc_name(doc));
     if (ask.existing == NULL) {
-        rc = check_name_is_free(l, it, doc, link_id, err);
-        if (rc != ERR_OK) {
-            return rc;
-        }
+        rc = check_group(y, it, err);
+        rc = rc == ERR_OK ? check_name_is_free(l, it, doc, link_id, err) : rc;
     }
-    struct json_object *subnet;
-    rc = check_subnet(y, it, &subnet, &subnet_id, err);
+    struct json_object *subnet = NULL;
+    rc = rc == ERR_OK ? check_subnet(y, it, &subnet, &subnet_id, err) : rc;
+    rc = rc == ERR_OK ? azure_pls_check_addresses(a, it->service, subnet, err) : rc;
     if (rc != ERR_OK) {
         return rc;
     }
@@ -540,28 +546,51 @@ static int link_frontend(struct azure_linking *l, struct azure_item *it,
     return rc;
 }
 
+/* All else that the Service asks for is carried out, also by the stages that follow; the Service
+ * fails at the end.  A refusal on the word of a snapshot is the driver's to take back: it looks
+ * again. */
+static void refuse_alone(struct azure_sync *y, struct azure_item *it, const struct err *err)
+{
+    if (y->s->planning) {
+        lb_finding(y->s, it->item, "SyncLoadBalancerFailed",
+                   AZURE_ANNOTATION_PREFIX "azure-pls-create", "cannot be carried out: %s",
+                   err->message);
+    } else if (y->s->fresh || y->s->observed_fresh) {
+        it->refused_part = arena_memdup(y->s->life, err, sizeof(*err));
+    } else {
+        (void)err_copy(&it->item->err, err);
+    }
+}
+
 static void plan_item(struct azure_linking *l, struct azure_item *it)
 {
     struct azure_sync *y = l->y;
     struct json_object *lb = azure_sync_lb(y, it->target);
     struct json_object *o;
+    struct err err = ERR_INIT;
     int rc = ERR_OK;
+    it->refused_part = NULL;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         struct azure_ownership own = azure_sync_owner(y, it->service, o);
         bool wanted = false;
-        if (!own.owns || rc != ERR_OK) {
-            continue;
+        if (!own.owns || rc != ERR_OK || azure_lb_former_goes(y, it->service, lb, o)) {
+            continue; /* the link of a former one goes before it, in the stage "sever" */
         }
         enum azure_family f = azure_frontend_family(it->service, o, &own);
-        rc = azure_pls_wants(it->service, f, &wanted, &it->item->err);
+        if (!azure_frontend_is_former(it->service, azure_doc_name(o))) { /* that one goes */
+            rc = azure_pls_wants(it->service, f, &wanted, &err);
+        }
         if (rc == ERR_OK && wanted) {
-            rc = link_frontend(l, it, o, &it->item->err);
+            rc = link_frontend(l, it, o, &err);
         } else if (rc == ERR_OK && !it->service->pls_create) {
             struct json_object *pls = azure_links_on(y, o);
             if (pls != NULL && azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
-                doom(y, &l->doomed, pls, it, "its annotation was taken away");
+                azure_links_doom(y, &l->doomed, pls, it, "its annotation was taken away");
             }
         }
+    }
+    if (rc != ERR_OK) {
+        refuse_alone(y, it, &err);
     }
 }
 
@@ -621,14 +650,14 @@ int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct azure_sync *y = azure_sync_of(s);
     struct azure_linking l = azure_linking_new(y, plan);
     (void)err;
-    l.doomed = list_new(y, plan);
+    l.doomed = azure_links_doomed_new(y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
         if (azure_links_has(y, &y->items[i])) {
             plan_item(&l, &y->items[i]);
         }
     }
     emit_links(&l);
-    emit_doomed(y, &l.doomed);
+    azure_links_emit_doomed(y, &l.doomed);
     azure_linking_done(&l);
     return ERR_OK;
 }

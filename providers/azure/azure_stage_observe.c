@@ -6,6 +6,7 @@
 #include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_first.h"
 #include "providers/azure/azure_lb_moves.h"
+#include "providers/azure/azure_room.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
@@ -145,7 +146,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
         azure_need_zones(y);
         azure_need_vm_sets(y);
     }
-    azure_links_need_subnets(y);
+    azure_room_need(y);
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         azure_targets_select(y); /* who has no place gets no address */

@@ -20,6 +20,7 @@
  *     tidy       the balancer of the other kind, when a Service changed sides
  *     close      security group: addresses that Services have left, once their status tells the new
  *                ones
+ *     sever      private link services of former frontends                (only when some go)
  *     release    public IPs that nothing uses any more
  *
  * Stages of members are in members/azure_members.h.  azure_flow.c has the table; each stage
@@ -43,6 +44,7 @@ int azure_observe_unlink(struct lb_sync *s, struct err *err);
 int azure_observe_links(struct lb_sync *s, struct err *err);
 int azure_observe_tidy(struct lb_sync *s, struct err *err);
 int azure_observe_close(struct lb_sync *s, struct err *err);
+int azure_observe_sever(struct lb_sync *s, struct err *err);
 int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
@@ -57,6 +59,7 @@ int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_close(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_sever(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 /* With azure_security_goes_beside(): adds the security group to a plan that writes members. */
 int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);
@@ -66,10 +69,6 @@ bool azure_leaves_for_interim(struct lb_sync *s, struct lb_item *item);
 void azure_tell_addresses(struct azure_sync *y, const struct azure_item *it,
                           const struct azure_texts *ips);
 
-/* Subnets of the private links that are asked for; a Service whose link's subnet does not exist
- * leaves the batch before the first write. */
-void azure_links_need_subnets(struct azure_sync *y);
-void azure_links_refuse(struct azure_sync *y);
 /* Before a Service gets anything: can it have the private link service that it asks for?  Else it
  * leaves the batch.  Reads what that takes. */
 int azure_links_observe_first(struct azure_sync *y, struct err *err);

@@ -22,6 +22,13 @@ static const char *neg_of(struct arena *a, const struct gce_op *op)
     return arena_printf(a, "NEG \"%s\" in zone \"%s\"", op->name, str_nonnull(op->zone));
 }
 
+/* A failure begins with the NEG that the event has named. */
+static const char *without_name(struct arena *a, const struct gce_op *op, const char *message)
+{
+    const char *name = arena_printf(a, "%s %s: ", gce_op_kind(op->c), op->name);
+    return str_has_prefix(message, name) ? message + strlen(name) : message;
+}
+
 static bool about_members(struct arena *a, const struct gce_op *op, bool failed,
                           const struct err *err, struct told *ret)
 {
@@ -33,7 +40,9 @@ static bool about_members(struct arena *a, const struct gce_op *op, bool failed,
     ret->reason = failed   ? (attach ? "AttachFailed" : "DetachFailed")
                   : attach ? "Attach"
                            : "Detach";
-    ret->message = failed ? arena_printf(a, "Failed to %s: %s", text, err->message) : text;
+    ret->message =
+        failed ? arena_printf(a, "Failed to %s: %s", text, without_name(a, op, err->message))
+               : text;
     return true;
 }
 

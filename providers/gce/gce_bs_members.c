@@ -154,9 +154,17 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_provider *p = gce_provider_of(s);
     const char *name = neg_name(s, b);
+    const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    const struct gce_node_table *t =
+        gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes);
     b->neg_name = name;
     b->negs = (struct gce_neg_plan){
-        .items = ARENA_ARRAY(s->a, struct gce_neg_one, ZONES_MAX), .first_op = -1, .last_op = -1};
+        .items = ARENA_ARRAY(s->a, struct gce_neg_one, ZONES_MAX),
+        .nodes = t,
+        .local = svc_only_local_traffic(b->in.service),
+        .first_op = -1,
+        .last_op = -1,
+    };
     for (size_t i = 0; i < b->members.zones.n; i++) {
         add_zone(s, b, name, b->members.zones.items[i]);
     }
@@ -164,9 +172,6 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
     for (size_t i = 0; i < known.n; i++) {
         add_zone(s, b, name, known.items[i]);
     }
-    const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
-    const struct gce_node_table *t =
-        gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes);
     for (size_t i = 0; b->in.verb == TT_VERB_DELETE && i < t->n; i++) {
         if (!str_is_empty(t->rows[i].zone)) {
             add_zone(s, b, name, t->rows[i].zone);

@@ -5,6 +5,8 @@
  * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are
  * played here; which of them are, flags decide when it is opened (gce_decide.h). */
 #include "common/base/str.h"
+#include "common/lb/findings.h"
+#include "common/lb/list_limits.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
 #include "providers/gce/cache/gce_network.h"
@@ -35,11 +37,13 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "SyncExternalLoadBalancerFailed",
                                             "DeleteLoadBalancerFailed",
                                             "DeletedLoadBalancer",
+                                            LB_FINDING_LIMIT,
                                             "UnsupportedConfiguration",
                                             "ILBOptionsIgnored",
                                             "IPCollectionV6Error",
                                             "MixedStaticIP",
                                             "SourceRangesOfOneFamily",
+                                            LB_FINDING_FAMILY,
                                             "Attach",
                                             "Detach",
                                             "Create",
@@ -128,7 +132,7 @@ const struct tt_provider tt_gce_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
     .size = sizeof(struct tt_provider),
-    .name = "gce",
+    .name = GCE_PROVIDER,
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK |
                     TT_CAP_WANTS_ENDPOINTS | TT_CAP_MORE_PARTS | TT_CAP_CHECKS_ITSELF |

@@ -7,6 +7,7 @@
  * (gce_explain_nodes.h).  Looks as a sync would, once, and changes nothing. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/cache/gce_cluster_id.h"
 #include "providers/gce/cache/gce_kube_system.h"
 #include "providers/gce/cache/gce_network.h"
 #include "providers/gce/cache/gce_slots.h"
@@ -198,6 +199,34 @@ static void read_members(struct explain *x, struct gce_explained *e)
     e->current = places;
 }
 
+/* Instances in the cluster's groups where no node takes part: the last ones stay
+ * (gce_groups_rules.c).  0: nodes take part, or it is not known. */
+static size_t group_members(struct explain *x, const struct gce_explained *e)
+{
+    const struct gce_provider *p = x->session->p;
+    struct arena *a = x->s->a;
+    struct gce_explained all = *e;
+    all.filter.needs_pod_cidr = false; /* of NEGs alone */
+    const struct gce_strs zones = all_zones(a, &all);
+    struct gce_members_list *lists = ARENA_ARRAY(a, struct gce_members_list, zones.n);
+    const char *id = NULL;
+    size_t n = 0;
+    if (p->cloud.offline || gce_explain_group_nodes(a, e) > 0 ||
+        gce_cluster_id_get(p->cluster_id, p->cloud.host, x->s->call, a, &id, NULL) != ERR_OK ||
+        str_eq(id, GCE_CLUSTER_ID_UNKNOWN)) {
+        return 0;
+    }
+    for (size_t i = 0; i < zones.n; i++) {
+        lists[i] = (struct gce_members_list){
+            .c = GCE_GROUPS, .zone = zones.items[i], .name = gce_l4_group_name(a, id)};
+    }
+    gce_members_read(x->s, lists, zones.n);
+    for (size_t i = 0; i < zones.n; i++) {
+        n += lists[i].err.code == ERR_OK ? lists[i].n : 0;
+    }
+    return n;
+}
+
 /* The address that it has: of its rule, else of its status. */
 static const char *address_of(const struct explain *x)
 {
@@ -253,7 +282,9 @@ static void nodes(struct explain *x)
     if (e.kind == GCE_KIND_TARGET_POOL) {
         struct gce_members m;
         gce_members_of(a, e.nodes, e.n_nodes, e.project, e.region, &m);
-        e.n_pool = m.n_ids == 0 ? gce_session_pool_size(x->session, x->svc) : 0;
+        e.n_left = m.n_ids == 0 ? gce_session_pool_size(x->session, x->svc) : 0;
+    } else if (!gce_kind_has_negs(e.kind)) {
+        e.n_left = group_members(x, &e);
     }
     gce_explain_nodes(&x->rows, a, &e);
 }
@@ -359,7 +390,8 @@ static void say(struct explain *x)
 static int explain_one(struct gce_session *session, const struct tt_item *item, struct err *err)
 {
     struct explain x = {.session = session, .s = &session->s, .item = item, .svc = item->service};
-    x.c = (struct gce_case){.service = x.svc, .flags = &session->p->options.switches};
+    x.c = (struct gce_case){
+        .service = x.svc, .previous = item->previous, .flags = &session->p->options.switches};
     int rc = gce_session_ready(session, err);
     if (rc == ERR_OK) {
         rc = decide(&x, err);
@@ -394,6 +426,7 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
     const struct gce_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const struct gce_case c = {.service = item->service,
+                               .previous = item->previous,
                                .flags = &p->options.switches,
                                .gone = item->verb == TT_VERB_DELETE};
     struct gce_decision d;

@@ -15,7 +15,7 @@ static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce
 {
     struct gce_members m;
     gce_members_of(a, e->nodes, e->n_nodes, e->project, e->region, &m);
-    lb_explain_take_part(x, m.n_ids, e->n_nodes, e->n_pool);
+    lb_explain_take_part(x, m.n_ids, e->n_nodes, e->n_left);
     for (size_t i = 0; i < e->n_nodes; i++) {
         const char *why = node_left_out_because(a, e->nodes[i]);
         if (why != NULL) {
@@ -25,7 +25,7 @@ static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce
     for (size_t i = 0; i < m.n_left_out; i++) {
         lb_explain_left_out(x, m.left_out[i].node, m.left_out[i].because);
     }
-    return m.n_ids;
+    return m.n_ids > 0 ? m.n_ids : e->n_left;
 }
 
 /* ---- instance groups and NEGs ---------------------------------------------------------------- */
@@ -84,18 +84,35 @@ static void zone(struct lb_explain *x, const char *name, const struct gce_strs *
 }
 
 /* Nodes that a group of cloud-provider-gcp takes: all that take part and have a zone. */
+static size_t wanted_in_groups(struct arena *a, const struct gce_explained *e,
+                               struct gce_groups_want *ret)
+{
+    size_t n = 0;
+    gce_groups_of(a, e->nodes, e->n_nodes, e->legacy_groups, &e->filter, e->max_group, ret);
+    for (size_t i = 0; i < ret->n; i++) {
+        n += ret->zones[i].nodes.n;
+    }
+    return n;
+}
+
+size_t gce_explain_group_nodes(struct arena *a, const struct gce_explained *e)
+{
+    struct gce_groups_want want;
+    return wanted_in_groups(a, e, &want);
+}
+
 static size_t group_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
     struct gce_groups_want want;
-    size_t n = 0;
-    gce_groups_of(a, e->nodes, e->n_nodes, e->legacy_groups, &e->filter, e->max_group, &want);
-    for (size_t i = 0; i < want.n; i++) {
-        n += want.zones[i].nodes.n;
+    size_t n = wanted_in_groups(a, e, &want);
+    if (n == 0 && e->n_left > 0) {
+        lb_explain_take_part(x, n, e->n_nodes, e->n_left);
+    } else {
+        lb_explain_nodes(
+            x, n, e->n_nodes,
+            arena_printf(a, "%zu of %zu are in the cluster's instance groups, one per zone", n,
+                         e->n_nodes));
     }
-    lb_explain_nodes(x, n, e->n_nodes,
-                     arena_printf(a,
-                                  "%zu of %zu are in the cluster's instance groups, one per zone",
-                                  n, e->n_nodes));
     for (size_t i = 0; i < want.n; i++) {
         zone(x, want.zones[i].zone, &want.zones[i].nodes, -1);
     }
@@ -106,7 +123,7 @@ static size_t group_nodes(struct lb_explain *x, struct arena *a, const struct gc
             lb_explain_left_out(x, e->nodes[i]->name, why);
         }
     }
-    return n;
+    return n > 0 ? n : e->n_left;
 }
 
 static void neg_zones(struct lb_explain *x, struct arena *a, const struct gce_explained *e,

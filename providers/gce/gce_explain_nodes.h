@@ -30,10 +30,13 @@ struct gce_explained {
     struct gce_l4_flags flags;
     bool legacy_groups; /* instance groups are filled as cloud-provider-gcp does */
     int32_t max_group;
-    size_t n_pool; /* members of its target pool now; 0: none, or not known */
+    /* members of its target pool, or of the cluster's groups, now; 0: none, or not known */
+    size_t n_left;
     const struct gce_neg_places *current; /* members now; NULL: none, or not known */
     bool current_unknown;                 /* they could not be read: who stays is a guess */
 };
+/* How many nodes the cluster's instance groups are to hold. */
+size_t gce_explain_group_nodes(struct arena *a, const struct gce_explained *e);
 /* Adds the rows of nodes, with those that are left out and why, of the packet's way, of health, and
  * of the address. */
 void gce_explain_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/list_limits.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_l4_rules.h"
 #include "providers/gce/model/gce_network_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
@@ -181,15 +183,43 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct row
     }
 }
 
-static void find_type(struct lb_sync *s, const struct lb_item *item)
+/* The older key where the newer one is there and says something else. */
+static void find_older_type(struct lb_sync *s, const struct lb_item *item)
 {
     const struct tt_service *svc = item->in->service;
-    if (gce_svc_type_slip(s->a, svc) != NULL) {
-        const char *key = gce_svc_type_key(svc);
+    const char *older = svc_annotation(svc, GCE_ANN_TYPE_OLD);
+    if (older != NULL && str_eq(gce_svc_type_key(svc), GCE_ANN_TYPE) &&
+        gce_type_says_internal(older) != gce_type_says_internal(gce_svc_type_text(svc))) {
+        lb_finding(s, item, LB_FINDING_IGNORED, GCE_ANN_TYPE_OLD,
+                   "annotation %s: \"%s\" has no effect beside " GCE_ANN_TYPE, GCE_ANN_TYPE_OLD,
+                   lb_finding_value(s->a, older));
+    }
+}
+
+static void find_type(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind)
+{
+    const struct tt_service *svc = item->in->service;
+    const char *key = gce_svc_type_key(svc);
+    const char *text = gce_svc_type_text(svc);
+    const char *word = str_lower(s->a, str_trim(s->a, str_nonnull(text)));
+    bool internal = gce_type_says_internal(text);
+
+    find_older_type(s, item);
+    if (*word == '\0') {
+        return;
+    }
+    if (svc->lb_class != NULL) {
+        if (internal != gce_kind_is_internal(kind)) {
+            lb_finding(s, item, LB_FINDING_IGNORED, key,
+                       "annotation %s: \"%s\" has no effect beside spec.loadBalancerClass", key,
+                       lb_finding_value(s->a, text));
+        }
+    } else if (!internal && !str_eq(word, "external")) {
+        bool slip = gce_svc_type_slip(s->a, svc) != NULL;
         lb_finding(s, item, LB_FINDING_IGNORED, key,
-                   "annotation %s: \"%s\" is not understood and counts as External; "
-                   "\"Internal\" was probably meant",
-                   key, lb_finding_value(s->a, gce_svc_type_text(svc)));
+                   "annotation %s: \"%s\" is not understood and counts as External; %s", key,
+                   lb_finding_value(s->a, text),
+                   slip ? "\"Internal\" was probably meant" : "want Internal or External");
     }
 }
 
@@ -215,7 +245,7 @@ static void find_network(struct lb_sync *s, const struct lb_item *item, enum gce
 void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind kind,
                   const struct gce_options *o)
 {
-    find_type(s, item);
+    find_type(s, item, kind);
     find_network(s, item, kind, o);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         find(s, item, &rows[i], kind, o);
@@ -235,4 +265,98 @@ int gce_findings_type_key_check(struct arena *a, const struct tt_service *s, boo
     return slip == NULL
                ? ERR_OK
                : lb_private_slip_refuse(slip, GCE_ANN_TYPE, "--lenient-load-balancer-type", err);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* Limits of Google cannot be raised.  A longer list of source ranges is refused; of nodes Google
+ * takes more than it sends traffic to.  Forwarding rules, backend services, addresses and firewalls
+ * are counted by project and region, where others have theirs, too: they are not here.
+ * Source: Google's pages "Quotas" of Cloud NGFW and of VPC (source ranges), "Internal LoadBalancer
+ * Services" of GKE (250 nodes without subsetting); gce-l4.md §3.4, §8.3. */
+static const struct lb_limit ranges = {
+    .list = "source ranges", .most = 5000, .beyond = "Google refuses more"};
+static const struct lb_limit ilb_nodes = {.list = "nodes behind an internal load balancer",
+                                          .most = 250,
+                                          .beyond = "Google sends traffic to no more"};
+static const struct lb_limit local_ilb = {.list = "nodes with endpoints in its NEGs",
+                                          .most = GCE_NEG_LOCAL_MAX_ILB,
+                                          .beyond = "the other nodes get no traffic"};
+static const struct lb_limit local_netlb = {.list = "nodes with endpoints in its NEGs",
+                                            .most = GCE_NEG_LOCAL_MAX_NETLB,
+                                            .beyond = "the other nodes get no traffic"};
+
+/* Google refuses such a firewall last, when address and forwarding rule stand. */
+static bool is_refused(struct lb_item *item, const struct gce_firewall *f)
+{
+    if (str_is_empty(f->name) || f->sources.n <= ranges.most) {
+        return false;
+    }
+    (void)err_set(&item->err, ERR_INVALID,
+                  "firewall %s would have %zu source ranges, and Google takes %zu", f->name,
+                  f->sources.n, ranges.most);
+    return true;
+}
+
+bool gce_limits_refuse(struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    const struct gce_bs_desired *d = &g->bs.d;
+    if (item->in->verb != TT_VERB_ENSURE || item->in->service->n_ingress > 0) {
+        return false;
+    }
+    if (!gce_item_is_bs(item)) {
+        return is_refused(item, &g->tp.desired.traffic);
+    }
+    return g->bs.has_desired &&
+           (is_refused(item, &d->v4.firewall) || is_refused(item, &d->v6.firewall));
+}
+
+static void of_firewall(struct lb_sync *s, const struct lb_item *item, const struct gce_firewall *f)
+{
+    if (!str_is_empty(f->name)) {
+        lb_limit_find(s, item, &ranges, "spec.loadBalancerSourceRanges",
+                      arena_printf(s->a, "firewall %s", f->name), 0, f->sources.n);
+    }
+}
+
+static void of_groups(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->groups.n; i++) {
+        const struct gce_zone_nodes *z = &b->groups.zones[i];
+        n += z->nodes.n;
+        if (z->n_beyond > 0) {
+            lb_finding(s, item, LB_FINDING_LIMIT, NULL,
+                       "instance group %s takes %zu nodes of zone %s (--max-ig-size), and %zu more "
+                       "are left out",
+                       b->group_name, z->nodes.n, z->zone, z->n_beyond);
+        }
+    }
+    if (gce_kind_is_internal(b->in.kind)) {
+        lb_limit_find(s, item, &ilb_nodes, NULL, arena_printf(s->a, "load balancer %s", b->d.name),
+                      0, n);
+    }
+}
+
+static void of_bs(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    of_firewall(s, item, &b->d.v4.firewall);
+    of_firewall(s, item, &b->d.v6.firewall);
+    of_groups(s, item, b);
+    lb_limit_find(s, item, gce_kind_is_internal(b->in.kind) ? &local_ilb : &local_netlb, NULL,
+                  arena_printf(s->a, "load balancer %s", b->d.name), 0, b->members.candidates);
+}
+
+void gce_limits_find(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    if (item->in->verb != TT_VERB_ENSURE) {
+        return;
+    }
+    if (!gce_item_is_bs(item)) {
+        of_firewall(s, item, &g->tp.desired.traffic);
+    } else if (g->bs.has_desired) {
+        of_bs(s, item, &g->bs);
+    }
 }

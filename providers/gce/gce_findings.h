@@ -24,6 +24,12 @@ void gce_idle_findings(struct lb_sync *s, const struct lb_item *item, const stru
 /* Names of reserved addresses that the load balancer does not get; after it was looked at.
  * (gce_idle.c) */
 void gce_idle_addresses(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
+/* Lists that are longer than Google takes: source ranges of a firewall, nodes behind an internal
+ * load balancer, in an instance group or in NEGs. */
+void gce_limits_find(struct lb_sync *s, struct lb_item *item);
+/* Before anything is planned for it: sets item->err of a Service without an address that Google
+ * would refuse for such a list, half built.  What stands is planned, and Google decides. */
+bool gce_limits_refuse(struct lb_item *item);
 /* The same by what is desired of a backend service. */
 void gce_findings_desired(struct lb_sync *s, struct lb_item *item);
 /* Says why no client is served by the load balancer that is planned, where no health check of

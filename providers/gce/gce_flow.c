@@ -349,6 +349,9 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         const struct gce_decision *d = &gce_item_of(item)->decision;
         gce_findings(s, item, d->kind, &gce_provider_of(s)->options);
         gce_idle_findings(s, item, d, &gce_provider_of(s)->options);
+        if (gce_limits_refuse(item)) {
+            continue;
+        }
         size_t from = plan->n_ops;
         gce_flow_way_plan(s, plan, item);
         size_t end = plan->n_ops;
@@ -363,6 +366,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         gce_flow_way_first(plan, from, end);
         gce_flow_name_flip(s, plan, item);
         gce_findings_desired(s, item);
+        gce_limits_find(s, item);
         gce_findings_nobody(s, item);
     }
     return ERR_OK;
@@ -381,17 +385,14 @@ static bool is_of_l4(const struct gce_item *g)
 static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names)
 {
-    if (!gce_flow_is_built(item)) { /* it only loses what it has */
-        *ret_names = NULL;
-        return 0;
-    }
     const struct gce_item *g = gce_item_of(item);
+    bool built = gce_flow_is_built(item);
     const char **names = ARENA_ARRAY(s->life, const char *, GCE_KIND_MAX + 1);
     size_t n = 0;
     for (int k = GCE_KIND_NONE; k < GCE_KIND_MAX; k++) {
         bool goes = (g->former & BIT(k)) != 0;
         const char *name = gce_kind_finalizer((enum gce_kind)k);
-        if (name != NULL && (goes || k == (int)g->decision.mark)) {
+        if (name != NULL && (goes || (built && k == (int)g->decision.mark))) {
             names[n++] = name;
         }
     }
@@ -589,14 +590,14 @@ static const struct lb_stage stages[] = {
 };
 
 const struct lb_flow gce_flow = {
-    .name = "gce",
+    .name = GCE_PROVIDER,
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
     .window = 128,
     .finalizers = finalizers,
     .own = own,
-    .objects = objects,
+    .complete = objects,
     .serves = serves,
     .status = status,
     .failed = failed,

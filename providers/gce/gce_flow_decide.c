@@ -7,6 +7,7 @@
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 /* A deletion of an external balancer of ingress-gce's, whose mark a target pool may bear, too: the
  * look that tells is the same that the deletion begins with. */
@@ -153,7 +154,7 @@ bool gce_flow_has_sign(const struct tt_service *svc)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     return has_kinds_finalizer(svc) || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER) ||
-           mark_of(a, svc) != MARK_NONE;
+           mark_is_by(svc, GCE_PROVIDER) || mark_of(a, svc, GCE_PROVIDER) != MARK_NONE;
 }
 
 #define YOUNG_US (60 * INT64_C(1000000))
@@ -208,7 +209,9 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     if (svc->n_ingress == 0 && !has_kinds_finalizer(svc) && !may_have_lost_its_marks(s, svc)) {
         return false;
     }
-    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS || svc->lb_class != NULL;
+    bool made = item->in->verb == TT_VERB_DELETE && mark_is_by(svc, GCE_PROVIDER); /* of any kind */
+    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS || svc->lb_class != NULL ||
+           made;
 }
 
 /* Beside another program that has the legacy part, a new internal Service may be that one's. */
@@ -230,6 +233,7 @@ void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     struct gce_case c = {.service = item->in->service,
+                         .previous = item->in->previous,
                          .flags = &gce_provider_of(s)->options.switches,
                          .gone = item->in->verb == TT_VERB_DELETE};
     unsigned seen = 0;

@@ -179,6 +179,23 @@ static void find_ranges(struct lb_sync *s, const struct lb_item *item, const str
     }
 }
 
+/* A family that the Service requires, and that this kind of load balancer, or these flags, do not
+ * give. */
+static void find_families(struct lb_sync *s, const struct lb_item *item, const struct asked *q)
+{
+    bool internal = BIT(q->decision->kind) == BIT(GCE_KIND_ILB_NEGS);
+    bool flag = internal ? q->flags->dual_stack_ilb : q->flags->dual_stack_netlb;
+    bool v4_only = (BIT(q->decision->kind) & (POOL | ILB)) != 0;
+    const char *missed = lb_family_missed(q->service, v4_only || gce_l4_wants_v4(q->service, flag),
+                                          !v4_only && gce_l4_wants_v6(q->service, flag));
+    if (missed != NULL) {
+        lb_finding(s, item, LB_FINDING_FAMILY, "spec.ipFamilies",
+                   "spec.ipFamilies: %s has no effect: %s", missed,
+                   v4_only ? "this kind of load balancer has an IPv4 address alone"
+                           : "dual stack is switched off for this kind of load balancer");
+    }
+}
+
 void gce_idle_findings(struct lb_sync *s, const struct lb_item *item, const struct gce_decision *d,
                        const struct gce_options *o)
 {
@@ -187,6 +204,7 @@ void gce_idle_findings(struct lb_sync *s, const struct lb_item *item, const stru
     find_kept(s, item, &q);
     if (d->kind != GCE_KIND_NEGS_ONLY) {
         find_ranges(s, item, &q);
+        find_families(s, item, &q);
     }
 }
 

@@ -163,8 +163,8 @@ int32_t local_list_left(void *provider, const struct tt_call *call)
     }
     mutex_lock(&p->lock);
     local_services_listed(p);
-    bool over = local_grace_is_over(p);
-    local_leasing_synced(p, call, NULL); /* the first lists are in */
+    bool over = p->planning || local_grace_is_over(p); /* a plan shows what will go */
+    local_leasing_synced(p, call, NULL);               /* the first lists are in */
     mutex_unlock(&p->lock);
     if (!over) {
         return TT_IN_PROGRESS;

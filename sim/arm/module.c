@@ -67,6 +67,22 @@ static bool module_claims(const void *state, const char *method, const char *pat
 
 /* --- settings --------------------------------------------------------------------------------- */
 
+static int check_members(struct json_object *settings, struct err *err)
+{
+    static const char *const limits[] = {"publicIPAddresses",        "frontendIPConfigurations",
+                                         "loadBalancingRules",       "securityRules",
+                                         "rulesPerNetworkInterface", NULL};
+    static const char *const sorts[] = {"reads", "writes", "deletes", NULL};
+    int rc = sim_settings_numbers("limits", json_member(settings, "limits"), limits, err);
+    if (rc == ERR_OK) {
+        rc = sim_settings_buckets("throttle", json_member(settings, "throttle"), sorts, err);
+    }
+    if (rc == ERR_OK) {
+        rc = sim_settings_texts("identities", json_member(settings, "identities"), NULL, err);
+    }
+    return rc != ERR_OK ? rc : arm_guards_check(settings, err);
+}
+
 static int check_settings(struct json_object *settings, struct err *err)
 {
     static const struct {
@@ -108,7 +124,7 @@ static int check_settings(struct json_object *settings, struct err *err)
                            json_object_to_json_string(value));
         }
     }
-    return arm_guards_check(settings, err);
+    return check_members(settings, err);
 }
 
 static void take_settings(struct arm *arm, struct json_object *settings)

@@ -28,6 +28,51 @@ static const struct {
     {"buckets", json_type_array, {NULL}},            /* for access logs; without: any */
 };
 
+/* As callers of amz_quota() name them. */
+static const char *const quotas[] = {"classic_listeners",
+                                     "classic_load_balancers",
+                                     "classic_policies",
+                                     "groups_per_balancer",
+                                     "groups_per_vpc",
+                                     "listeners",
+                                     "load_balancers",
+                                     "rules_per_group",
+                                     "tags",
+                                     "target_groups",
+                                     "targets_per_group",
+                                     "targets_per_nlb",
+                                     "targets_per_zone",
+                                     NULL};
+
+static int check_throttle(struct json_object *throttle, struct err *err)
+{
+    static const char *const costs[] = {"reads", "unfiltered", "writes", "heavy", "creates", NULL};
+    static const char *const apis[] = {"ec2", "elb", "elbv2", "sts"};
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(apis); i++) {
+        struct json_object *of = json_member(throttle, apis[i]);
+        n += of != NULL;
+        int rc = sim_settings_buckets(apis[i], of, costs, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+    }
+    return n == (size_t)json_object_object_length(throttle)
+               ? ERR_OK
+               : err_set(err, ERR_INVALID, "setting \"throttle\": want ec2, elb, elbv2 or sts");
+}
+
+static int check_members(struct json_object *settings, struct err *err)
+{
+    static const char *const lists[] = {"roles", "certificates", "buckets"};
+    struct json_object *throttle = json_member(settings, "throttle");
+    int rc = sim_settings_numbers("quotas", json_member(settings, "quotas"), quotas, err);
+    for (size_t i = 0; rc == ERR_OK && i < ARRAY_LEN(lists); i++) {
+        rc = sim_settings_texts(lists[i], json_member(settings, lists[i]), NULL, err);
+    }
+    return rc != ERR_OK || throttle == NULL ? rc : check_throttle(throttle, err);
+}
+
 int amz_settings_check(struct json_object *settings, struct err *err)
 {
     if (!settings) {
@@ -52,5 +97,5 @@ int amz_settings_check(struct json_object *settings, struct err *err)
                            json_object_to_json_string(value));
         }
     }
-    return ERR_OK;
+    return check_members(settings, err);
 }

@@ -381,6 +381,8 @@ void ce_address_refresh(struct compute *c, const char *ip);
 /* Refuses what is over the project's requests a minute. */
 bool ce_throttle(struct request *q);
 bool ce_quota_check(struct request *q);
+/* The quotas that exist; ends with NULL. */
+const char *const *ce_quota_names(void);
 /* May q->res have `n` members?  `quota`: "MAX_INSTANCES_IN_TARGET_POOL", … (docs/simulator.md). */
 bool ce_quota_check_members(struct request *q, const char *quota, size_t n);
 /* The limits of a project, or of a region (NULL: the project's own), and their

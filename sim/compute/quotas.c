@@ -34,6 +34,18 @@ static const struct {
     {"TARGET_POOLS", false},
 };
 
+const char *const *ce_quota_names(void)
+{
+    static const char *const names[] = {
+        "BACKEND_SERVICES", "FIREWALLS", "FORWARDING_RULES", "HEALTH_CHECKS", "INSTANCE_GROUPS",
+        "INTERNAL_ADDRESSES", "NETWORK_ENDPOINT_GROUPS", "ROUTES", "STATIC_ADDRESSES",
+        "TARGET_POOLS",
+        /* of one resource: ce_quota_check_members() */
+        "MAX_ENDPOINTS_IN_NETWORK_ENDPOINT_GROUP", "MAX_INSTANCES_IN_INSTANCE_GROUP",
+        "MAX_INSTANCES_IN_TARGET_POOL", NULL};
+    return names;
+}
+
 static bool is_per_region(const char *quota)
 {
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {

@@ -23,6 +23,23 @@ static const struct {
     {"denied_load_balancers", json_type_array, {NULL}}, /* types that a policy forbids */
 };
 
+static int check_members(struct json_object *settings, struct err *err)
+{
+    static const char *const groups[] = {"per_minute", NULL};
+    static const char *const types[] = {"EXTERNAL_NETWORK_TCP_UDP", "INTERNAL_TCP_UDP", NULL};
+    int rc = sim_settings_numbers("quotas", json_member(settings, "quotas"), ce_quota_names(), err);
+    if (rc == ERR_OK) {
+        rc = sim_settings_numbers("throttle", json_member(settings, "throttle"), groups, err);
+    }
+    if (rc == ERR_OK) {
+        rc = sim_settings_texts("premium_only", json_member(settings, "premium_only"), NULL, err);
+    }
+    return rc != ERR_OK
+               ? rc
+               : sim_settings_texts("denied_load_balancers",
+                                    json_member(settings, "denied_load_balancers"), types, err);
+}
+
 int ce_settings_check(struct json_object *settings, struct err *err)
 {
     json_object_object_foreach(settings, name, value)
@@ -44,7 +61,7 @@ int ce_settings_check(struct json_object *settings, struct err *err)
                            json_object_to_json_string(value));
         }
     }
-    return ERR_OK;
+    return check_members(settings, err);
 }
 
 struct json_object *ce_setting(const struct compute *c, const char *name)

@@ -106,7 +106,8 @@ def address(i):
 def service(i, served):
     """As the API server keeps it, without a status or as trimtab leaves it."""
     ip = f"10.{96 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
-    done = {"annotations": {"local.trimtab.io/ip-allocated-from-pool": "public", "trimtab.io/carried-out": f"{uid(i)} {address(i)}"},
+    done = {"annotations": {"local.trimtab.io/ip-allocated-from-pool": "public", "trimtab.io/carried-out": f"{uid(i)} {address(i)}",
+                            "trimtab.io/carried-out-by": f"local {uid(i)} {address(i)}"},
             "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]} if served else {}
     status = {"status": {"loadBalancer": {"ingress": [{"ip": address(i), "ipMode": "Proxy"}]}}} if served else {}
     return {"apiVersion": "v1", "kind": "Service", **status,

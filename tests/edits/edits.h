@@ -60,6 +60,8 @@ enum edit_effect {
     EDIT_HALF_OUT =
         1 << 10, /* with another one of these the Service is not one of trimtab any more */
     EDIT_PARTLY = 1 << 11, /* a part of the value has no effect */
+    /* Taken back, the load balancer keeps what it has of it: no other one is asked for. */
+    EDIT_STAYS = 1 << 12,
 };
 
 struct edit_value {

@@ -9,7 +9,8 @@
 #define HTTP  "{\"name\":\"http\",\"port\":80}"
 #define NODES                                                                                      \
     "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]"
-#define SCTP   "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\"}]"
+/* A new port says its node port: another run of the same edit would get another one (E4). */
+#define SCTP   "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\",\"nodePort\":32132}]"
 #define MIXED  "[" HTTP ",{\"name\":\"dns\",\"port\":53,\"protocol\":\"UDP\",\"nodePort\":32053}]"
 #define UDP    "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"
 #define AFFINE "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"
@@ -109,6 +110,9 @@ const struct edit_field edit_fields_spec[] = {
     {ONE_FAMILY,
      "spec",
      {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"]}", EDIT_SAME}}},
+    {"azure-both-families", /* a family is given up */
+     "spec",
+     {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"]}"}}},
     {"azure-both-families",
      "spec",
      {{EDIT_GOOD, "{\"ipFamilyPolicy\":\"PreferDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]}",

@@ -64,7 +64,7 @@ struct sweep {
     size_t n_kinds, n_failed_kinds, n_edits, n_refused, n_points, n_past, n_found, n_known_found;
 };
 
-enum job_what { JOB_START, JOB_EDIT, JOB_COLD, JOB_FULL, JOB_NEW, JOB_TIME, JOB_FAULT };
+enum job_what { JOB_START, JOB_NODES, JOB_EDIT, JOB_COLD, JOB_FULL, JOB_NEW, JOB_TIME, JOB_FAULT };
 struct job {
     struct sweep *s;
     enum job_what what;
@@ -80,6 +80,8 @@ static int child(void *arg)
     switch (j->what) {
     case JOB_START:
         return trial_start(j->args.edit.kind, j->args.dir);
+    case JOB_NODES:
+        return trial_nodes(&j->args);
     case JOB_EDIT:
         return trial_edit(&j->args);
     case JOB_COLD:
@@ -148,6 +150,7 @@ static const char *asserted(const struct job *j)
     bool leaves = (edit_effects(&j->args.edit) & EDIT_LEAVES) != 0;
     switch (j->what) {
     case JOB_START:
+    case JOB_NODES:
         break;
     case JOB_EDIT:
         return j->args.plans ? leaves ? "15678" : "1235678" : leaves ? "1678" : "123678";
@@ -292,17 +295,25 @@ static bool make_start(struct sweep *s, const struct edit_kind *k)
     struct jobs jobs = {0};
     char *text = NULL;
     size_t n = 0;
-    const struct job j = {.s = s,
-                          .what = JOB_START,
-                          .args = {.dir = s->dir,
-                                   .edit = {.kind = k,
-                                            .field = &edit_fields_spec[0],
-                                            .value = &edit_fields_spec[0].values[0]}}};
+    struct job j = {.s = s,
+                    .what = JOB_START,
+                    .args = {.dir = s->dir,
+                             .edit = {.kind = k,
+                                      .field = &edit_fields_spec[0],
+                                      .value = &edit_fields_spec[0].values[0]},
+                             .file = k->name}};
     add(s, &jobs, &j);
     run(s, &jobs);
     const char *path = arena_printf(s->a, "%s/%s.start", s->dir, k->name);
-    return file_read(s->a, path, WORLD_MAX, &text, &n, NULL) == ERR_OK &&
-           json_parse_arena(s->a, text, n, NULL, &s->start, NULL) == ERR_OK;
+    if (file_read(s->a, path, WORLD_MAX, &text, &n, NULL) != ERR_OK ||
+        json_parse_arena(s->a, text, n, NULL, &s->start, NULL) != ERR_OK) {
+        return false;
+    }
+    j.what = JOB_NODES;
+    j.args.start = s->start;
+    add(s, &jobs, &j);
+    run(s, &jobs);
+    return access(arena_printf(s->a, "%s/%s.nodes", s->dir, k->name), R_OK) == 0;
 }
 
 struct chosen {

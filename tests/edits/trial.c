@@ -11,24 +11,24 @@
 #include "tests/edits/deed.h"
 #include "tests/edits/history.h"
 #include "tests/edits/judge.h"
+#include "tests/edits/opened.h"
 #include "tests/edits/room.h"
 #include "tests/edits/served.h"
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
 #include "trimtab/provider.h"
 
-#define STATE_MAX  (64 << 20)
 #define SERVICE    "/api/v1/namespaces/default/services/web"
 #define FURTHER_MS 1000000 /* behind RIG_LATER, and before the second pause of adr/0050 is over */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const char *file_of(struct trial *t, const char *name, const char *ext)
+const char *file_of(struct trial *t, const char *name, const char *ext)
 {
     return arena_printf(t->s.a, "%s/%s.%s", t->args->dir, name, ext);
 }
 
-static int write_text(struct trial *t, const char *ext, const char *text)
+int write_text(struct trial *t, const char *ext, const char *text)
 {
     return file_write_atomic(file_of(t, t->args->file, ext), text, strlen(text), 0600, &t->err);
 }
@@ -41,7 +41,7 @@ int read_text(struct trial *t, const char *ext, char **ret)
 
 /* ---- the rig --------------------------------------------------------------------------------- */
 
-static int open_kind(struct trial *t, const struct edit_kind *k, struct json_object *world)
+int open_kind(struct trial *t, const struct edit_kind *k, struct json_object *world)
 {
     t->s.cloud = k->cloud;
     t->s.config = str_eq(k->cloud, "aws") ? k->config : NULL;
@@ -113,37 +113,6 @@ struct json_object *service_now(struct trial *t, const char *name)
     return NULL;
 }
 
-/* ---- the start ------------------------------------------------------------------------------- */
-
-enum trial_code trial_start(const struct edit_kind *k, const char *dir)
-{
-    const struct trial_args args = {.dir = dir, .edit = {.kind = k}, .file = k->name};
-    struct trial t;
-    open_trial(&t, &args);
-    int rc = open_kind(&t, k, NULL);
-    if (rc == ERR_OK) {
-        struct json_object *world = rig_world(t.s.rig);
-        if (t.s.site != NULL) {
-            site_build(t.s.site, t.s.a, world);
-        }
-        rc = world_add_foreign(t.s.a, world, &t.err);
-        if (rc == ERR_OK && k->flags != NULL) {
-            world_remove_service(world, "rbs"); /* of ingress-gce, whose part is played here */
-        }
-        rc = rc == ERR_OK ? rig_load(t.s.rig, world, &t.err) : rc;
-    }
-    const struct step steps[] = {{STEP_CREATE, "near", k->near}, {STEP_CREATE, "web", k->web}};
-    for (size_t i = 0; i < ARRAY_LEN(steps) && rc == ERR_OK; i++) {
-        rc = stage_step(&t.s, &steps[i]);
-    }
-    rc = rc == ERR_OK ? stage_start(&t.s) : rc;
-    rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
-    if (rc == ERR_OK) {
-        rc = write_text(&t, "start", json_text(t.s.a, rig_world(t.s.rig), JSON_COMPACT));
-    }
-    return close_trial(&t, rc, TRIAL_OK);
-}
-
 /* ---- an edit --------------------------------------------------------------------------------- */
 
 /* Makes it heard: a controller that has died is replaced.  The status of the last answer. */
@@ -160,38 +129,6 @@ int edit_now(struct trial *t, const char *patch)
         }
     }
     return status;
-}
-
-/* The members of `was` that `members` has: values, or null if absent; a new reference. */
-static struct json_object *values_before(struct json_object *was, struct json_object *members)
-{
-    struct json_object *back = json_object_new_object();
-    json_object_object_foreach(members, key, value)
-    {
-        struct json_object *old = json_member(was, key);
-        (void)value;
-        json_add(back, key, old != NULL ? json_object_get(old) : NULL);
-    }
-    return back;
-}
-
-/* The merge patch that takes `patch` back from `service`. */
-static const char *inverse(struct arena *a, struct json_object *service, const char *patch)
-{
-    struct json_object *tree = NULL;
-    if (json_parse_arena(a, patch, strlen(patch), NULL, &tree, NULL) != ERR_OK) {
-        abort(); /* a row of the tables is no JSON */
-    }
-    struct json_object *spec =
-        values_before(json_member(service, "spec"), json_member(tree, "spec"));
-    struct json_object *notes = values_before(json_path(service, "metadata.annotations"),
-                                              json_path(tree, "metadata.annotations"));
-    const char *text =
-        arena_printf(a, "{\"spec\":%s,\"metadata\":{\"annotations\":%s}}",
-                     json_text(a, spec, JSON_COMPACT), json_text(a, notes, JSON_COMPACT));
-    json_object_put(spec);
-    json_object_put(notes);
-    return text;
 }
 
 void report(void *arg, const char *line)
@@ -233,67 +170,6 @@ int run_start(struct trial *t)
     rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
     if (rc == ERR_OK && rig_mutations(t->s.rig) > 0) {
         rc = err_set(&t->err, ERR_BUG, "the start is not at rest");
-    }
-    return rc;
-}
-
-/* E3: near, of which nothing was asked, has all nodes of the cluster behind it. */
-static void judge_near(struct trial *t, const struct judge *j, const char *when)
-{
-    size_t nodes = json_len(json_member(rig_get(t->s.rig, "/api/v1/nodes"), "items"));
-    const char *behind = judge_nodes(j, service_now(t, "near"), history_now(t->h));
-    size_t n = 0;
-    (void)str_split(t->s.a, behind, ' ', &n);
-    if (n != nodes && (j->effects & EDIT_MEMBERS) == 0) {
-        report(t, arena_printf(t->s.a, "E3: %s: the cluster has %zu nodes, behind near are \"%s\"",
-                               when, nodes, behind));
-    }
-}
-
-/* E3: a node comes and another goes, and web follows as near does. */
-static int nodes_come_and_go(struct trial *t, const struct judge *j)
-{
-    const char *nodes = judge_nodes(j, service_now(t, "near"), history_now(t->h));
-    if (rig_kube(t->s.rig, "POST", "/sim/nodes", "{\"count\":1}", NULL) / 100 != 2) {
-        return err_set(&t->err, ERR_BUG, "no node can be added");
-    }
-    int rc = stage_settle(&t->s, SOON_MS);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    nodes = judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
-                          "a node came", nodes);
-    judge_near(t, j, "a node came");
-    if (rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2) {
-        return err_set(&t->err, ERR_BUG, "no node can be removed");
-    }
-    rc = stage_settle(&t->s, SOON_MS);
-    if (rc == ERR_OK) {
-        (void)judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
-                            "a node left", nodes);
-        judge_near(t, j, "a node left");
-    }
-    return rc;
-}
-
-/* E2: as it was before; then nothing is left to do. */
-static int take_back(struct trial *t, const struct judge *j, const char *patch)
-{
-    history_begin(t->h);
-    int status = edit_now(t, inverse(t->s.a, j->before, patch));
-    if (status / 100 != 2) {
-        return err_set(&t->err, ERR_BUG, "the edit cannot be taken back: %d", status);
-    }
-    int rc = stage_settle(&t->s, RIG_LATER);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    judge_back(j, service_now(t, "web"), history_now(t->h));
-    rc = stage_check_second_plan(&t->s);
-    if (rc == ERR_CONFLICT) {
-        report(t, arena_printf(t->s.a, "E2: taken back, %s", t->err.message));
-        err_clear(&t->err);
-        rc = ERR_OK;
     }
     return rc;
 }
@@ -430,6 +306,8 @@ enum trial_code trial_edit(const struct trial_args *args)
     struct json_object *end = rig_world(t.s.rig);
     struct json_object *reach = history_now(t.h);
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
+    opened_course(&j, service_now(&t, "web"), reach);
+    opened_end(&j, service_now(&t, "web"), reach);
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
     judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));

@@ -2,6 +2,8 @@
 /* trial.h: one run of an edit in this process, and its findings.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
+ *     trial_nodes()   once per kind: a node comes and another goes, without an edit.  Writes
+ *                     "KIND.nodes", the text of that world
  *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; further
  *                     tries write nothing (E8); nodes come and go; the edit is taken back.  Writes
  *                     "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls", "EDIT.asked"
@@ -52,6 +54,7 @@ struct trial_args {
 extern const struct fault_kind edit_faults[]; /* ended by a row without a name */
 
 enum trial_code trial_start(const struct edit_kind *k, const char *dir);
+enum trial_code trial_nodes(const struct trial_args *args);
 enum trial_code trial_edit(const struct trial_args *args);
 enum trial_code trial_cold(const struct trial_args *args);
 enum trial_code trial_new(const struct trial_args *args);

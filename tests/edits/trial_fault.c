@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 #include "tests/edits/history.h"
 #include "tests/edits/judge.h"
+#include "tests/edits/opened.h"
 #include "tests/edits/trial_internal.h"
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
@@ -92,6 +93,7 @@ static void judge_down(struct trial *t, const struct judge *j)
     } else {
         judge_course(j, web, reach, atomic_load(&t->announced));
     }
+    opened_course(j, web, reach);
 }
 
 /* E1 while the fault lasts and after; in the end the same as without it. */
@@ -121,6 +123,8 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     }
     if (rc == ERR_OK) {
         judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+        opened_course(j, service_now(t, "web"), history_now(t->h));
+        opened_end(j, service_now(t, "web"), history_now(t->h));
     }
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/edits/opened.h"
 #include "tests/edits/room.h"
 #include "tests/edits/trial_internal.h"
 #include "tests/fault/world.h"
@@ -118,6 +119,7 @@ enum trial_code trial_full(const struct trial_args *args)
              : err_set(&t.err, ERR_BUG, "the edit is not taken");
     if (rc == ERR_OK) {
         judge_course(&j, service_now(&t, "web"), history_now(t.h), atomic_load(&t.announced));
+        opened_course(&j, service_now(&t, "web"), history_now(t.h));
         rc = compare_full(&t, want, reach_by_rules(t.s.a, j.reach_before));
     }
     if (rc == ERR_OK && (edit_effects(&args->edit) & EDIT_LEAVES) == 0) {

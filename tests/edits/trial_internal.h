@@ -11,7 +11,8 @@
 #include "tests/edits/trial.h"
 #include "tests/fault/stage.h"
 
-#define SOON_MS 60000 /* nodes come and go within it, whatever else is wrong */
+#define SOON_MS   60000 /* nodes come and go within it, whatever else is wrong */
+#define STATE_MAX (64 << 20)
 
 struct trial {
     struct stage s;
@@ -27,16 +28,23 @@ struct trial {
 void open_trial(struct trial *t, const struct trial_args *args);
 /* Ends the rig.  Returns `code`, or what `rc` or the findings make of it. */
 enum trial_code close_trial(struct trial *t, int rc, enum trial_code code);
+int open_kind(struct trial *t, const struct edit_kind *k, struct json_object *world);
 /* The kind's world, with a history and a deed. */
 int begin(struct trial *t);
 /* The controller starts, and has nothing to do. */
 int run_start(struct trial *t);
+const char *file_of(struct trial *t, const char *name, const char *ext);
 /* The file of this edit with that extension. */
+int write_text(struct trial *t, const char *ext, const char *text);
 int read_text(struct trial *t, const char *ext, char **ret);
 /* The present Service, also while the controller is dead; arena. */
 struct json_object *service_now(struct trial *t, const char *name);
 /* Sends the patch, if need be to a new controller; the status of the last answer. */
 int edit_now(struct trial *t, const char *patch);
+/* E3: a node comes and another goes, and web follows as near does. */
+int nodes_come_and_go(struct trial *t, const struct judge *j);
+/* E2: as it was before; then nothing is left to do. */
+int take_back(struct trial *t, const struct judge *j, const char *patch);
 /* One finding; `arg` is the trial. */
 void report(void *arg, const char *line);
 /* E4: the cloud and its Services are as after the edit without a fault. */

@@ -6,6 +6,20 @@
 #define OTHERS NOTE("type") ":\"external\""
 #define OVER   NOTE("handed-over") ":\"true\""
 
+/* Another controller's class comes while no controller runs, and the finalizers go. */
+#define TO_OTHERS                                                                                  \
+    .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")},                                 \
+              {STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","          \
+               "\"loadBalancerClass\":\"example.com/lb\"}}"}},                                     \
+    .cold = true, .ends = {"!{default/web}"}
+
+/* The type and the finalizer go while no controller runs. */
+#define ALL_GO                                                                                     \
+    .steps = {{STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"ClusterIP\"}}"}},         \
+    .cold = true, .ends = {"!{default/web}"}
+
 const struct flow flows_aws[] = {
     /* ---- network balancers come ---- */
     {AWS, .name = "aws-nlb-first", .steps = {{STEP_CREATE, "web", NLB_OF(ONE_PORT)}}},
@@ -84,6 +98,10 @@ const struct flow flows_aws[] = {
     {AWS, .name = "aws-classic-again", .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", CLASSIC}}},
     /* ---- handed over to another controller ---- */
+    {AWS, .name = "aws-nlb-to-others", .start = {NEAR, WEB}, TO_OTHERS},
+    {AWS, .name = "aws-classic-to-others", .start = {OLD, WEB_CLASSIC}, TO_OTHERS},
+    {AWS, .name = "aws-nlb-all-goes", .start = {NEAR, WEB}, ALL_GO},
+    {AWS, .name = "aws-classic-all-goes", .start = {OLD, WEB_CLASSIC}, ALL_GO},
     {AWS, .name = "aws-nlb-handed-over", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", ANNOTATE(OTHERS)},
                {STEP_REST, "web", NULL},

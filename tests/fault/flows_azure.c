@@ -22,6 +22,18 @@ const struct flow flows_azure[] = {
      .steps = {{STEP_DELETE, "web"}}},
     {AZURE, .name = "azure-to-cluster-ip", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")}}},
+    /* Another controller's class comes while no controller runs, and the finalizer goes. */
+    {AZURE, .name = "azure-to-others", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")},
+               {STEP_PATCH, "web",
+                "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","
+                "\"loadBalancerClass\":\"example.com/lb\"}}"}},
+     .cold = true},
+    /* The type and the finalizer go while no controller runs. */
+    {AZURE, .name = "azure-all-goes", .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web",
+                "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"ClusterIP\"}}"}},
+     .cold = true},
     /* ---- edits ---- */
     {AZURE, .name = "azure-ports", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]")}}},

@@ -60,6 +60,20 @@ static const char *const alone[] = {"--enable-l4-standalone-negs",
 static const char *const deny[] = {"--run-l4-netlb-controller", "--enable-l4-deny-firewall=true",
                                    "--enable-l4-deny-firewall-rollback-cleanup=true", NULL};
 
+/* Another controller's class comes while no controller runs, and the finalizers go. */
+#define TO_OTHERS                                                                                  \
+    .steps = {{STEP_PATCH, "web", NO_TYPE},                                                        \
+              {STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"LoadBalancer\","          \
+               "\"loadBalancerClass\":\"example.com/lb\"}}"}},                                     \
+    .cold = true, .ends = {"!{default/web}"}
+
+/* The type and the finalizers go in one edit. */
+#define ALL_GO                                                                                     \
+    .steps = {{STEP_PATCH, "web",                                                                  \
+               "{\"metadata\":{\"finalizers\":null},\"spec\":{\"type\":\"ClusterIP\"}}"}},         \
+    .ends = {"!{default/web}"}
+
 /* The flags of the start are those of the flow. */
 #define KIND(f)       .start_flags = (f), .flags = (f)
 #define WITH(f, spec) KIND(f), .start = {{"near", spec}, {"web", spec}}
@@ -269,6 +283,16 @@ const struct flow flows_gce_l4[] = {
                {STEP_PATCH, "web", ONLY_GENERIC},
                {STEP_DELETE, "web"}},
      .cold = true},
+    {.name = "kind-pool-to-others", ONLY(both, PLAIN), TO_OTHERS},
+    {.name = "kind-netlb-to-others", ONLY(both, NET), TO_OTHERS},
+    {.name = "kind-ilb-to-others", WITH(both, ILB), TO_OTHERS},
+    {.name = "kind-group-to-others", .start = {{"near", ILB}, {"web", ILB}}, TO_OTHERS},
+    {.name = "kind-pool-all-goes", ONLY(both, PLAIN), ALL_GO, .cold = true},
+    {.name = "kind-netlb-all-goes", ONLY(both, NET), ALL_GO, .cold = true},
+    {.name = "kind-ilb-all-goes", WITH(both, ILB), ALL_GO, .cold = true},
+    {.name = "kind-ilb-all-goes-watched", WITH(both, ILB), ALL_GO},
+    {.name = "kind-group-all-goes", .start = {{"near", ILB}, {"web", ILB}}, ALL_GO, .cold = true},
+    {.name = "kind-group-all-goes-watched", .start = {{"near", ILB}, {"web", ILB}}, ALL_GO},
     {.name = "kind-ilb-to-pool-unmarked",
      ONLY(both, ILB),
      .steps = {{STEP_PATCH, "web", "{\"metadata\":{\"finalizers\":null,\"annotations\":null}}"}},

@@ -71,7 +71,6 @@ struct look {
     struct json_object *reach;
     const char *after;
     bool first; /* that of reached_begin() */
-    bool of_azure;
     bool stale; /* more is to be served than was so far */
     bool rest;
     const char *only; /* Services whose key begins so are judged at rest; NULL: all */
@@ -269,10 +268,10 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
 }
 
 /* An address of a family that the Service gives up serves as long as the status names it, at the
- * ports of before.  Azure takes a family away within one write. */
+ * ports of before. */
 static void given_up_or_not(struct look *l, const struct service *s)
 {
-    bool judged = !l->of_azure && s->asks && !l->w->paused;
+    bool judged = s->asks && !l->w->paused;
     for (size_t i = 0; s->n_hosts > 1 && i < s->n_hosts; i++) {
         bool serves = reached_serves_any(l->reach, s->hosts[i]);
         if (judged && s->served[i] && !serves && !reached_asks_family_of(s->object, s->hosts[i])) {
@@ -425,8 +424,7 @@ static void look(struct look *l, struct sim *sim)
             clouds[i]->dump(state, world);
         }
     }
-    l->of_azure = sim_module_state(sim, sim_arm_module.name) != NULL;
-    if (l->of_azure) {
+    if (sim_module_state(sim, sim_arm_module.name) != NULL) {
         add_nodes(sim, world);
     }
     take_announced(w);

@@ -381,6 +381,13 @@ static struct json_object *clean_resource(struct arena *a, struct json_object *r
     for (size_t i = 0; i < ARRAY_LEN(whims); i++) {
         json_object_object_del(o, whims[i]);
     }
+    if (!json_bool(o, "allowGlobalAccess", true)) {
+        json_object_object_del(o, "allowGlobalAccess"); /* as if it had never been asked for */
+    }
+    struct json_object *tags = json_member(o, "tags"); /* of a machine */
+    if (tags != NULL) {
+        json_object_object_del(tags, "fingerprint");
+    }
     world_sort_lists(a, o);
     return o;
 }

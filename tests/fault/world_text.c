@@ -59,13 +59,17 @@ void world_sort_lists(struct arena *a, struct json_object *o)
  * would be seen. */
 static void clean_mark(struct arena *a, struct json_object *meta)
 {
-    static const char key[] = "trimtab.io/carried-out";
+    static const char *const keys[] = {"trimtab.io/carried-out", "trimtab.io/carried-out-by"};
     struct json_object *annotations = json_member(meta, "annotations");
-    const char *mark = json_str(annotations, key);
     const char *uid = json_str(meta, "uid");
-    if (mark != NULL && !str_is_empty(uid) && str_has_prefix(mark, uid)) {
-        const char *text = arena_printf(a, "{uid}%s", mark + strlen(uid));
-        json_object_object_add(annotations, key, json_object_new_string(text));
+    for (size_t i = 0; i < ARRAY_LEN(keys) && !str_is_empty(uid); i++) {
+        const char *mark = str_nonnull(json_str(annotations, keys[i]));
+        const char *at = strstr(mark, uid);
+        if (at != NULL) {
+            const char *text =
+                arena_printf(a, "%.*s{uid}%s", (int)(at - mark), mark, at + strlen(uid));
+            json_object_object_add(annotations, keys[i], json_object_new_string(text));
+        }
     }
 }
 

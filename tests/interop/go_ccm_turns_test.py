@@ -318,6 +318,8 @@ def step_deleted_while_neither_runs__with_a_foreign_finalizer(w):
         getattr(w, first)()
         reached = {p: how for p, how in w.one.must("GET", "/sim/reach").get(address, {}).items() if not how["why"]}
         w.check(f"{first} lets go of one that another program holds", [f"{address}: {reached}"] if reached else [])
+        if first == "trimtab":  # on AWS with a second look, when lists show what was made before its start
+            w.one.until(f"{name} has only the other's finalizer", lambda name=name: w.one.finalizers(name) == [foreign])
         w.end()
         left = w.one.finalizers(name)
         w.check(f"{first} leaves the other's finalizer", [] if foreign in left and len(left) < 3 else [str(left)])

@@ -77,7 +77,7 @@ def test_both_ways__one_lease_no_change(w):
     for name in NAMES:
         w.create(name)
     for name in NAMES:
-        w.until_made(name)
+        w.until_address(name)
     addresses, first = {n: w.address(n) for n in NAMES}, w.holder()
     ours = w.launch(*SHORT).stands_by()
     ours.until("The lease is held by another process", f'holder="{first}"')

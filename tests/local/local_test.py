@@ -282,6 +282,11 @@ def test_service_gone_while_trimtab_was_not_there__is_an_orphan(c):
     c.kill()
     c.must("PATCH", c.path("web"), {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json")
     c.must("DELETE", c.path("web"))
+    code, text = c.run_command("plan")
+    expect(code, 2)
+    for word in ("Service demo/web", "the cluster has no such Service any more", "0 to create, 0 to change"):
+        assert word in text, text
+    assert f"- frontend       {FIRST}:80/tcp" in text, text
     code, text = c.run_command("orphans")
     expect(code, 2)
     for word in ("Service demo/web", f"frontend  {FIRST}:80/tcp", f"guard     {FIRST}"):

@@ -20,6 +20,8 @@ import world  # noqa: E402  pylint: disable=wrong-import-position
 
 MARK = "TRIMTAB_MIXED_TEST"
 CLASS = "trimtab.io/local"
+DONE = "trimtab.io/carried-out"
+BY = "trimtab.io/carried-out-by"
 POOL_FIRST = "192.0.2.48"
 CLOUD_NODES = "10.128.0.1"  # and 0, 1, 2 behind it
 ALL = {"n1", "n2", "n3"}
@@ -143,6 +145,12 @@ def test_events_and_log__are_of_the_one_that_serves(w):
         expect(said, [])
 
 
+def test_marks__name_their_provider(w):
+    for name, provider in (("cloudy", "gce"), ("mine", "local")):
+        notes = w.service(name)["metadata"]["annotations"]
+        expect(notes[BY], f"{provider} {notes[DONE]}")
+
+
 def test_deleted__only_the_owner_gives_it_free(w):
     w.machine.stop()
     w.must("DELETE", "/api/v1/namespaces/default/services/mine")
@@ -153,6 +161,27 @@ def test_deleted__only_the_owner_gives_it_free(w):
     w.machine.start()
     w.until("mine is gone", lambda: w.call("GET", "/api/v1/namespaces/default/services/mine")[0] == 404)
     expect((product.held(), product.elements()), ([], {}))
+
+
+def test_changes_class__while_the_cloud_does_not_run__loses_what_it_has_there(w):
+    """The one finds its load balancer by its mark, which the other leaves on the Service; then the other's follows."""
+    before = w.resources()
+    w.serve("moves")
+    w.address("moves")
+    w.stop()
+    w.patch("moves", {"metadata": {"finalizers": None}, "spec": {"type": "ClusterIP"}})
+    w.until("its status is empty", lambda: not w.service("moves").get("status", {}).get("loadBalancer", {}).get("ingress"))
+    w.patch("moves", {"spec": {"type": "LoadBalancer", "loadBalancerClass": CLASS}})
+    w.until("moves is served here", lambda: w.address("moves").startswith("192.0.2."))
+    expect(w.service("moves")["metadata"]["annotations"][BY].split()[0], "gce")
+    assert w.resources() != before, "the cloud has nothing of it"
+    w.start()
+    w.until("moves has nothing left in the cloud", lambda: w.resources() == before)
+    w.patch("moves", {"spec": {"sessionAffinity": "ClientIP"}})  # else it comes with the finalizer, a minute later
+    w.until("its mark is the other's", lambda: w.service("moves")["metadata"]["annotations"].get(BY, "").startswith("local "))
+    assert w.address("moves").startswith("192.0.2."), w.address("moves")
+    w.remove("moves")
+    expect(w.resources(), before)
 
 
 def test_changes_hands__deleted_and_made_with_the_other_class(w):

@@ -8,6 +8,7 @@ Clouds name the request, the operation and the moment in their errors.  Each row
 its second time has other names and another moment.
 """
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -76,6 +77,21 @@ ROWS = {
     },
 }[CLOUD]
 
+SUBSETTING = ["--run-l4-controller", "--enable-l4-neg"]
+REFUSED = {  # name: (operations, metadata of the Service, flags)
+    "gce": {"target_pool": (["addresses.insert", "firewalls.insert", "targetPools.insert", "forwardingRules.insert"], {}, []),
+            "subsetting": (["networkEndpointGroups.insert", "networkEndpointGroups.attachNetworkEndpoints",
+                            "regionBackendServices.insert", "forwardingRules.insert"], INTERNAL, SUBSETTING)},
+    "azure": {"external": (["LoadBalancers.CreateOrUpdate", "PublicIPAddresses.CreateOrUpdate", "SecurityGroups.CreateOrUpdate",
+                            "PublicIPAddresses.List", "LoadBalancers.List", "VirtualMachineScaleSetVMs.Update"], {}, [])},
+    "aws": {"nlb": (["elbv2.CreateLoadBalancer", "elbv2.CreateTargetGroup", "elbv2.CreateListener", "elbv2.RegisterTargets",
+                     "ec2.AuthorizeSecurityGroupIngress", "elbv2.DescribeLoadBalancers"], NLB, []),
+            "classic": (["elb.CreateLoadBalancer", "ec2.CreateSecurityGroup", "elb.RegisterInstancesWithLoadBalancer",
+                         "elb.ConfigureHealthCheck"], {}, [])},
+}[CLOUD]
+# Names and ids of resources: long words with a digit.  In an ARN the name is one of several parts.
+NAME = re.compile(r"[A-Za-z0-9-]*\d[A-Za-z0-9-]*")
+
 
 def warnings(w):
     items = w.must("GET", "/api/v1/namespaces/default/events")["items"]
@@ -103,6 +119,20 @@ def failed_twice(row):
             assert not any(text in message for _, message, _ in found), (text, found)
 
 
+def said_once(op, meta, flags):
+    """An event about a refused request names each resource once."""
+    with World(PROGRAMS, "--nodes=2", cloud=CLOUD) as w:
+        w.fault(match={"op": "compute." + op if CLOUD == "gce" else op}, count=0, do="refuse", status=403)
+        w.start(*flags)
+        w.create("web", meta)
+        for _, message, _ in w.until(f"a Warning about {op}", lambda: warnings(w)):
+            names = [n for n in NAME.findall(message) if len(n) > 9]
+            assert len(names) == len(set(names)), message
+            assert not re.search(r"\b(\w+ )?address \w+Addresses\b|\b(\w{6,}) \2\b", message), message
+
+
 if __name__ == "__main__":
     TESTS = [(f"{name}__the_same_failure_twice__one_event", lambda row=row: failed_twice(row)) for name, row in ROWS.items()]
+    TESTS += [(f"{name}__{op.split('.')[-1]}_{op.split('.')[0]}_refused__each_resource_is_named_once",
+               lambda op=op, row=row: said_once(op, *row[1:])) for name, row in REFUSED.items() for op in row[0]]
     sys.exit(tap.run([t for t in TESTS if not sys.argv[4:] or t[0] in sys.argv[4:]]))

@@ -26,7 +26,7 @@ PATCH = "application/strategic-merge-patch+json"
 # Requests of other parts than the service controller and its watches.
 ELSEWHERE = ("/leases", "/configmaps", "subjectaccessreviews", "tokenreviews", "/namespaces/kube-system/events")
 STATUS = f"patch /api/v1/namespaces/NS/services/NAME/status  {PATCH} service-controller "
-MARK = "metadata.annotations.trimtab.io/carried-out"
+MARK = "metadata.annotations.trimtab.io/carried-out metadata.annotations.trimtab.io/carried-out-by"
 ONLY_UPSTREAM = {
     "get /version  aws-cloud-provider": "asked by the AWS provider",
     STATUS + "metadata.finalizers": "ours carry metadata.uid and resourceVersion, so that they hit neither another Service of that name nor, late, a later state",

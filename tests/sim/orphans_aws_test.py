@@ -73,6 +73,15 @@ def test_an_adopted_world__has_no_orphans():
         assert c.mutations() == {}, c.mutations()
 
 
+def test_a_warning_about_the_cloud_config__does_not_count_as_a_kind_that_was_not_read():
+    with Cluster() as c:
+        with open(f"{c.conf}/aws.conf", "a", encoding="utf-8") as f:
+            f.write("\n[Global]\nNoSuchKey = 1\n")
+        done = c.cli("orphans")
+        assert done.returncode == 0 and "NoSuchKey" in done.stderr, done
+        assert done.stdout == "No orphans: all that is ours in the cloud has its Service.\n", done
+
+
 def test_a_world_without_services__has_nothing_else():
     with Cluster() as c:
         before = c.documents()

@@ -99,7 +99,12 @@ def test_kinds_that_may_not_be_read__are_not_said_to_have_none():
         c.fault(match={"op": "compute.forwardingRules.list"}, count=0, do="refuse", status=403)
         done = c.cli("orphans")
         assert done.returncode == 0 and done.stderr.startswith("warning: not looked at: forwarding rule: "), done
-        assert done.stdout == "No orphans among what could be read; the warnings say what could not.\n", done
+        rest = " among what could be read; the warnings say what could not.\n"
+        assert done.stdout == "No orphans" + rest, done
+        done = c.cli("orphans", "default/ext-cluster")
+        assert done.stdout == "No orphans of default/ext-cluster" + rest, done
+        done = c.cli("orphans", "-n", "default")
+        assert done.stdout == "No orphans of Services of the namespace default" + rest, done
 
 
 def test_worlds_without_their_services__have_nothing_else():

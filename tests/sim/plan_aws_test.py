@@ -115,6 +115,19 @@ def test_edited_ranges__say_what_comes_and_goes():
     assert "The DNS name stays. Nothing has been changed." in " ".join(out.split()), out
 
 
+def test_one_rule_for_the_probes_of_two_services__is_counted_once():
+    edited = [recorded(name) for name in ("nlb1", "nlb2")]
+    for s in edited:
+        s["metadata"]["annotations"][PREFIX + "healthcheck-port"] = "8081"
+    status, out, _ = plan("-o", "json", manifests=edited)
+    assert status == 2, out
+    document = json.loads(out)
+    found = {o["n"]: o for s in document["services"] for o in s["operations"] if o["verb"] == "change"}
+    opens = [o["owners"] for o in found.values() if any("tcp 8081" in (f["new"] or "") for f in o["fields"])]
+    assert opens == [["default/nlb1", "default/nlb2"]], found
+    assert document["summary"]["change"] == len(found), document["summary"]
+
+
 def test_a_refused_service__is_told_and_does_not_hold_up_the_other():
     bad = service("bad", {**NLB, PREFIX + "healthcheck-interval": "often"})
     status, out, err = plan("-o", "json", manifests=[bad, service("one", NLB)])

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 13u
+#define TRIMTAB_ABI_MINOR 14u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -173,6 +173,7 @@ struct tt_operation {
      * beyond the first wave: it waits for every operation of earlier waves. */
     uint32_t n_after;
     const uint32_t *after;
+    const char *api_kind; /* since 1.14: the API's kind where several have that `kind`; or NULL */
 };
 /* Since 1.6.  A setting of a Service without the expected effect; it does not stop the sync.  Its
  * owner gets a Warning event once; plan, explain and the status page show it while it applies. */
@@ -662,8 +663,8 @@ struct tt_provider {
     /* Since 1.2.  Optional, for Services without a finalizer, which may have been deleted while no
      * process watched: host->report_left() for each with possible leftovers.  Called once after the
      * first lists, with the leases held; again, with back-off, while it fails (result_fail is not
-     * needed).  Since 1.8: TT_IN_PROGRESS, called again every few seconds.  Blocks; may use
-     * kube_*. */
+     * needed).  Since 1.8: TT_IN_PROGRESS, called again every few seconds.  Since 1.14 `trimtab
+     * plan` calls it once, planning: what is only waited for counts.  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
     /* Since 1.5.  Time limit of a call in ms: its deadline_ms.  0: 4 minutes; the user's
      * --provider-call-deadline takes precedence.  A late call keeps its Services and its thread;

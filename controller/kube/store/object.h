@@ -73,6 +73,10 @@ struct kube_salvage {
 struct kube_object *kube_object_take(enum kube_kind kind, struct arena *scratch,
                                      const struct json_view *item, const struct kube_salvage *how,
                                      struct err *err) _warn_unused_;
+/* A Service that the cluster no longer has: names, UID, finalizers, annotations, type and class as
+ * the provider gave them (report_left, report_resource), all else empty.  A new reference; NULL if
+ * that is no Service. */
+struct kube_object *kube_object_gone(const struct tt_service *svc);
 /* "demo/web", or "web" for a Node, of an item that still says so; in `a`.  NULL: it does not. */
 const char *kube_item_key(enum kube_kind kind, struct arena *a, const struct json_view *item);
 struct kube_object *kube_object_ref(struct kube_object *o);

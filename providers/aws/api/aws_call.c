@@ -198,7 +198,8 @@ static enum http_next go_on(struct turn *t)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* The resource of the call by its parameters; NULL: none. */
+/* The resource of the call by its parameters; NULL: none.  A write is an operation of a plan, whose
+ * failure begins with its resource. */
 static const char *subject(const struct aws_call *c)
 {
     static const char *const names[] = {
@@ -217,7 +218,7 @@ static const char *subject(const struct aws_call *c)
         "Name",
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        for (size_t k = 0; k < c->n_pairs; k++) {
+        for (size_t k = 0; k < c->n_pairs && !c->mutates; k++) {
             if (str_eq(c->pairs[k].name, names[i])) {
                 return c->pairs[k].value;
             }

@@ -221,6 +221,7 @@ void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now
 {
     mutex_lock(&m->lock);
     entry(m, uid)->balancer_made_ms = now_ms;
+    entry(m, uid)->bits |= AWS_KNOWS_ALL;
     mutex_unlock(&m->lock);
 }
 

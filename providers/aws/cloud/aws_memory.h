@@ -21,6 +21,8 @@
 #define AWS_KNOWS_NO_TEXTS 0x10u
 /* An ensure has failed, and none has ended well since: what it made hangs on no balancer yet */
 #define AWS_KNOWS_HALF 0x20u
+/* This process has made its balancer: no other one has made something that lists do not show yet */
+#define AWS_KNOWS_ALL 0x40u
 
 struct aws_memory;
 struct aws_memory *aws_memory_new(void);

@@ -99,7 +99,7 @@ const struct aws_annotation aws_annotation_table[] = {
     {"target-group-attributes", AWS_ON_NLB,
      "preserve_client_ip.enabled=, proxy_protocol_v2.enabled= with true or false", "AWS' defaults",
      "Attributes of all target groups.", "the Service is refused; also on a classic load balancer",
-     "applied; removed: the last values stay"},
+     "applied; removed: AWS' own values come back"},
     {"eip-allocations", AWS_ON_NLB, "allocation ids with commas between them, one per subnet",
      "AWS chooses", "Elastic IPs of an internet-facing NLB, in the order of subnets.",
      "the Service is refused; also with another number than that of subnets", CREATION},

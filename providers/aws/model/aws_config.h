@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define AWS_PROVIDER   "aws" /* its name, in marks, too (common/lb/mark_rules.h) */
 #define AWS_PROBE_PORT 10256
 #define AWS_PROBE_PATH "/healthz"
 

@@ -70,7 +70,8 @@ struct aws_nlb_want {
     struct aws_texts groups;               /* Managed with security-groups: these */
     /* load balancer attributes the controller sets; values as AWS spells them */
     struct aws_tags attributes;
-    struct aws_tags group_attributes; /* annotated ones */
+    struct aws_tags group_attributes; /* as of the Service */
+    size_t n_named_attributes;        /* the same */
     bool has_group_attributes;
     struct aws_tags tags;       /* of balancer, listeners, target groups */
     struct aws_texts instances; /* sorted ids */

@@ -214,10 +214,6 @@ size_t aws_kept_findings(struct arena *a, const struct aws_service *now,
     } rows[] = {
         {"additional-resource-tags", lacks_key(&now->extra_tags, &before->extra_tags),
          "tags that it no longer names stay on what bears them"},
-        {"target-group-attributes",
-         now->kind == AWS_NLB && lacks_key(&now->group_attributes, &before->group_attributes),
-         "target groups keep the attributes that it no longer names; name them with the value that "
-         "they should have"},
         {"ssl-negotiation-policy",
          now->kind == AWS_CLASSIC && str_is_empty(now->ssl_policy) &&
              !str_is_empty(before->ssl_policy) && !str_is_empty(now->certificate),

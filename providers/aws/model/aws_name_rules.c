@@ -161,7 +161,11 @@ int aws_names_check(struct arena *a, const struct aws_config *c, const struct tt
                     const struct tt_service *previous, struct err *err)
 {
     struct check k = {.a = a, .c = c, .nlb = aws_service_kind(s) == AWS_NLB};
-    const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
+    const struct name_fields all = {.provider = AWS_PROVIDER,
+                                    .fields = fields,
+                                    .n = ARRAY_LEN(fields),
+                                    .also = also,
+                                    .counts = counts,
+                                    .arg = &k};
     return names_check(a, &all, s, previous, err);
 }

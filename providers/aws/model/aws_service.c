@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/model/aws_annotations.h"
@@ -58,6 +59,7 @@ static void read_annotations(struct arena *a, struct aws_service *out)
     out->extra_tags = aws_pairs_read(a, aws_annotation(s, "additional-resource-tags"));
     out->has_group_attributes = attributes != NULL;
     out->group_attributes = aws_pairs_read(a, attributes);
+    out->n_named_attributes = out->group_attributes.n;
     out->node_labels = aws_node_labels_of(a, s);
     out->subnets = pieces(a, s, "subnets", false, &out->has_subnets);
     out->groups = pieces(a, s, "security-groups", false, NULL);
@@ -303,6 +305,11 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                                  "ranges are left out",
                                  s->ranges6.items[0]));
     }
+    if (lb_family_missed(s->in, true, false) != NULL) {
+        add_finding(f, LB_FINDING_FAMILY, "spec.ipFamilies",
+                    "spec.ipFamilies: IPv6 has no effect: the load balancer has IPv4 addresses "
+                    "alone");
+    }
     if (s->kind == AWS_NLB && s->groups.n > 0 && !str_eq(naming->nlb_group_mode, "Managed")) {
         add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "security-groups",
                     "annotation " AWS_ANNOTATION "security-groups has no effect on an NLB unless "
@@ -365,10 +372,15 @@ bool aws_status_names_ours(const struct aws_service *s)
     return false;
 }
 
+bool aws_lets_everybody_in(const struct aws_service *s)
+{
+    return s->ranges6.n == 0 && s->ranges.n == 1 && str_eq(s->ranges.items[0], "0.0.0.0/0");
+}
+
 /* A load balancer that was never complete has a mark without addresses. */
 static bool was_served(struct arena *a, const struct tt_service *in)
 {
-    return mark_has_addresses(a, in) || mark_of(a, in) == MARK_NONE;
+    return mark_has_addresses(in, AWS_PROVIDER) || mark_of(a, in, AWS_PROVIDER) == MARK_NONE;
 }
 
 enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s)

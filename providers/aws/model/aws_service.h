@@ -77,7 +77,8 @@ struct aws_service {
     /* annotations; NULL or n 0: absent */
     struct aws_tags extra_tags;       /* additional-resource-tags */
     bool has_group_attributes;        /* target-group-attributes is present */
-    struct aws_tags group_attributes; /* … its pairs */
+    struct aws_tags group_attributes; /* … its pairs, and AWS' own values behind them */
+    size_t n_named_attributes;        /* how many are pairs of the annotation */
     struct aws_tags node_labels;      /* target-node-labels */
     bool has_subnets;                 /* subnets is present */
     struct aws_texts subnets;         /* ids and names, trimmed, in order */
@@ -113,6 +114,8 @@ enum aws_claim {
 enum aws_claim aws_service_claim(struct arena *a, const struct aws_service *s);
 /* Does its status name the load balancer that trimtab makes for it? */
 bool aws_status_names_ours(const struct aws_service *s);
+/* Its source ranges leave no client out. */
+bool aws_lets_everybody_in(const struct aws_service *s);
 /* "NLB" / "classic load balancer": in messages. */
 const char *aws_kind_text(enum aws_kind kind);
 

@@ -480,7 +480,7 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
             both[n_both++] = LB_VALUE(id);
         }
     }
-    if (n_both == n || n_both > AWS_GROUPS_PER_BALANCER) {
+    if (n_both == n || n_both > aws_limits[AWS_LIMIT_GROUPS].most) {
         apply_groups(r, AWS_PHASE_FILL, why, groups, n, &have);
         return;
     }

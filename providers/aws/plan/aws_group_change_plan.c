@@ -16,45 +16,35 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 
-/* The quota of ingress rules, unless it was raised: one of IPv4 and one of IPv6.  A rule about a
- * group or a prefix list counts in both; a prefix list counts with its maximum of entries, which
- * only AWS knows. */
-#define RULES_PER_GROUP 60
-#define KIND            "security group"
+#define KIND "security group"
 
 /* ---- what fits ------------------------------------------------------------------------------- */
 
-struct count {
-    size_t v4, v6;
-};
-
-static struct count count_of(const struct aws_rules *rules)
+/* The group's count when some rules have left and others have come. */
+static struct aws_rule_count count_after(const struct aws_group_change *c,
+                                         const struct aws_rules *left, const struct aws_rules *come)
 {
-    struct count n = {0};
-    for (size_t i = 0; i < rules->n; i++) {
-        enum aws_peer peer = rules->items[i].peer;
-        n.v4 += peer != AWS_PEER_CIDR6;
-        n.v6 += peer != AWS_PEER_CIDR;
-    }
-    return n;
+    struct aws_rule_count is = aws_rules_count(&c->group->rules);
+    struct aws_rule_count less = aws_rules_count(left);
+    struct aws_rule_count more = aws_rules_count(come);
+    return (struct aws_rule_count){.v4 = is.v4 - less.v4 + more.v4,
+                                   .v6 = is.v6 - less.v6 + more.v6};
 }
 
-/* Is the group within the quota when some rules have left and others have come? */
+/* Is the group within the default quota then? */
 static bool fits(const struct aws_group_change *c, const struct aws_rules *left,
                  const struct aws_rules *come)
 {
-    struct count is = count_of(&c->group->rules);
-    struct count less = count_of(left);
-    struct count more = count_of(come);
-    return is.v4 - less.v4 + more.v4 <= RULES_PER_GROUP &&
-           is.v6 - less.v6 + more.v6 <= RULES_PER_GROUP;
+    struct aws_rule_count n = count_after(c, left, come);
+    return n.v4 <= aws_limits[AWS_LIMIT_RULES_V4].most &&
+           n.v6 <= aws_limits[AWS_LIMIT_RULES_V6].most;
 }
 
 /* Not more of a family than leave: then they fit whatever the quota is. */
 static bool replaces(const struct aws_rule_diff *diff)
 {
-    struct count come = count_of(&diff->authorize);
-    struct count go = count_of(&diff->revoke);
+    struct aws_rule_count come = aws_rules_count(&diff->authorize);
+    struct aws_rule_count go = aws_rules_count(&diff->revoke);
     return come.v4 <= go.v4 && come.v6 <= go.v6;
 }
 
@@ -209,6 +199,7 @@ static int change(struct aws_planning *p, const struct aws_group_change *c, bool
     int d = aws_group_draft(p, phase, authorize, aws_group_text(p->a, c->group),
                             authorize ? c->why_authorize : c->why_revoke);
     aws_draft_op(p, d)->part = authorize ? "rules" : NULL;
+    aws_draft_op(p, d)->shared = !aws_group_is_own(p->naming, p->service, c->group);
     aws_draft_text(p, d, "GroupId", c->group->id);
     aws_group_draft_rules(p, d, authorize, rules);
     return d;
@@ -250,6 +241,8 @@ bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_chang
 {
     struct aws_rules idle = aws_rules_minus(p->a, &c->diff.revoke, &c->serving);
     enum first first = first_of(p, c, &idle);
+    aws_limits_of_rules(p, aws_group_text(p->a, c->group), aws_rules_count(&c->group->rules),
+                        count_after(c, &c->diff.revoke, &c->diff.authorize));
     int come = change(p, c, true, AWS_PHASE_MAKE, &c->diff.authorize);
     if (first == ALL_FIRST) {
         interrupt(p, c, change(p, c, false, AWS_PHASE_CLEAR, &c->diff.revoke), come);

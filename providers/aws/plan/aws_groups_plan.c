@@ -167,6 +167,7 @@ static struct lb_value group_make(struct aws_planning *p, const struct aws_group
     aws_draft_tags(p, d, "TagSpecification.1.Tag", &want->tags);
     aws_draft_output(p, d, "id", "groupId");
     struct lb_value id = aws_draft_value_of(d, "id");
+    aws_limits_of_rules(p, want->name, (struct aws_rule_count){0}, aws_rules_count(&want->rules));
     if (want->rules.n > 0) {
         int r =
             aws_group_draft(p, AWS_PHASE_BALANCE, true, want->name, "a new group lets nothing in");

@@ -5,9 +5,7 @@
 #ifndef TRIMTAB_AWS_GROUPS_PLAN_H
 #define TRIMTAB_AWS_GROUPS_PLAN_H
 
-#include "providers/aws/plan/aws_plan.h"
-
-#define AWS_GROUPS_PER_BALANCER 5 /* AWS' quota of security groups on a classic balancer */
+#include "providers/aws/plan/aws_limits_plan.h"
 
 /* "all traffic": the protocol of the one rule that lets a classic balancer reach nodes (4.11). */
 #define AWS_ALL_TRAFFIC "-1"

@@ -9,21 +9,21 @@
  *
  * Targets come before others go (Register in FILL, Deregister in DROP), so that replacing nodes
  * never empties a group.  Upstream does it the other way round because a group may be at its quota;
- * so do we (Deregister in MAKE) when old and new ones together are more than TARGETS_QUOTA or AWS
- * says that it is full, and when an instance changes its port: an emulator that knows targets by
- * their instance alone (10.4 row 15) would take the new one away with the old one.  A group that is
- * borrowed for another node port (aws_nlb_slots_plan.c) serves clients all the time: there they
- * come first.  Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
+ * so do we (Deregister in MAKE) when old and new ones together are more than the quota of a zone or
+ * AWS says that it is full, and when an instance changes its port: an emulator that knows targets
+ * by their instance alone (10.4 row 15) would take the new one away with the old one.  A group
+ * that is borrowed for another node port (aws_nlb_slots_plan.c) serves clients all the time: there
+ * they come first.  Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/plan/aws_limits_plan.h"
 
 #include <string.h>
 
-#define KIND          AWS_WORD_TARGET_GROUP
-#define TARGETS_QUOTA 500 /* of an NLB, per zone; of one with cross-zone balancing, of all zones */
-#define SHOWN         3   /* instances that a summary names */
+#define KIND  AWS_WORD_TARGET_GROUP
+#define SHOWN 3 /* instances that a summary names */
 
 /* ---- health checks --------------------------------------------------------------------------- */
 
@@ -330,7 +330,7 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                               .why = g == NULL ? "a new target group has none"
                                                : "the nodes take part and are not registered");
     bool both = diff.deregister.n > 0 && diff.register_.n > 0;
-    bool full = actual->n + diff.register_.n > TARGETS_QUOTA ||
+    bool full = actual->n + diff.register_.n > aws_limits[AWS_LIMIT_ZONE_TARGETS].most ||
                 (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
     bool first = full || (!slot->borrows && changes_port(&diff));
     if (first && both && slot->borrows) {
@@ -361,7 +361,10 @@ static bool plan_attributes(struct aws_planning *p, const struct aws_nlb_want *w
         return false;
     }
     const struct aws_tags *seen = known ? &g->attributes : &none;
-    struct aws_tags changed = aws_group_attributes_diff(p->a, &want->group_attributes, seen, true);
+    /* AWS' own values need no call for a group of which nothing is known: it has them. */
+    const struct aws_tags asked = {want->group_attributes.items,
+                                   known ? want->group_attributes.n : want->n_named_attributes};
+    struct aws_tags changed = aws_group_attributes_diff(p->a, &asked, seen, true);
     if (changed.n == 0) {
         return false;
     }

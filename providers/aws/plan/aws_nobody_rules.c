@@ -11,6 +11,7 @@
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "providers/aws/rules/aws_attribute_rules.h"
 #include "providers/aws/rules/aws_health_rules.h"
 
 static bool protocol_fits(const struct aws_rule *r, const struct aws_service_port *port)
@@ -32,7 +33,7 @@ static bool overlap(const char *x, const char *y)
 static bool nodes_tell_clients_apart(const struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
-    const char *keeps = aws_tag(&s->group_attributes, "preserve_client_ip.enabled");
+    const char *keeps = aws_tag(&s->group_attributes, AWS_ATTRIBUTE_KEEPS_CLIENT_IP);
     return s->kind == AWS_NLB && !p->naming->no_node_rules && !str_eq(keeps, "false");
 }
 
@@ -114,6 +115,61 @@ bool aws_named_groups_let_nobody_in(const struct aws_planning *p)
     return groups[0].n > 0;
 }
 
+/* ---- nodes whose rules are not ours ---------------------------------------------------------- */
+
+/* The load balancer has security groups, or gets one: rules about them let it in. */
+static bool has_groups(const struct aws_planning *p)
+{
+    const struct aws_nlb *nlb = p->seen->nlb;
+    bool nlb_has = nlb != NULL ? nlb->groups.n > 0 : str_eq(p->naming->nlb_group_mode, "Managed");
+    return p->service->kind == AWS_CLASSIC || nlb_has;
+}
+
+static bool opens_node_port(const struct aws_planning *p, const struct aws_group *g,
+                            const struct aws_rule *r)
+{
+    const struct aws_service *s = p->service;
+    bool about_group = r->peer == AWS_PEER_GROUP;
+    if (about_group && (str_eq(r->source, g->id) || !has_groups(p))) {
+        return false; /* among nodes; or about a group that is not the load balancer's */
+    }
+    for (size_t i = 0; i < s->n_ports; i++) {
+        int32_t port = s->ports[i].node_port;
+        bool covers =
+            str_eq(r->protocol, "-1") || r->from < 0 || (r->from <= port && port <= r->to);
+        if (covers && protocol_fits(r, &s->ports[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True also if one of its groups was not read. */
+static bool may_reach(const struct aws_planning *p, const struct aws_instance *in)
+{
+    for (size_t i = 0; i < in->n_groups; i++) {
+        const struct aws_group *g = aws_group_find(p->around, in->groups[i].id);
+        if (g == NULL) {
+            return true;
+        }
+        for (size_t k = 0; k < g->rules.n; k++) {
+            if (opens_node_port(p, g, &g->rules.items[k])) {
+                return true;
+            }
+        }
+    }
+    return in->n_groups == 0;
+}
+
+bool aws_nodes_let_nobody_in(const struct aws_planning *p)
+{
+    bool closed = p->naming->no_node_rules && p->service->n_ports > 0;
+    for (size_t i = 0; closed && i < p->around->n_instances; i++) {
+        closed = !may_reach(p, &p->around->instances[i]);
+    }
+    return closed && p->around->n_instances > 0;
+}
+
 /* ---- source ranges --------------------------------------------------------------------------- */
 
 /* They are the rules of a security group that the load balancer has, or gets, for itself alone. */
@@ -162,26 +218,58 @@ static bool extra_groups_let_in(const struct aws_planning *p)
     return false;
 }
 
-bool aws_ranges_let_nobody_in(const struct aws_planning *p)
+/* Trimtab keeps the rules by which nodes let this NLB's packets in. */
+static bool keeps_node_rules(const struct aws_planning *p)
 {
-    const struct aws_service *s = p->service;
-    if (s->ranges.n > 0 || s->ranges6.n == 0) {
-        return false;
-    }
-    return ranges_are_ours(p) ? !extra_groups_let_in(p)
-                              : nodes_tell_clients_apart(p) && !subnets_reach_node_ports(p);
+    return p->service->kind == AWS_NLB && !p->naming->no_node_rules;
 }
 
-static bool let_everybody_in(const struct aws_service *s)
+/* Nodes see the addresses of the NLB, which are in its subnets, and not those of clients.  True
+ * also if a subnet is in a range that is not the NLB's. */
+static bool nodes_let_the_balancer_in(const struct aws_planning *p)
 {
-    return s->ranges6.n == 0 && s->ranges.n == 1 && str_eq(s->ranges.items[0], "0.0.0.0/0");
+    const struct aws_places *places = &p->around->places;
+    bool met = subnets_reach_node_ports(p) || places->n_subnets == 0;
+    for (size_t i = 0; !met && i < p->service->ranges.n; i++) {
+        for (size_t k = 0; !met && k < places->n_subnets; k++) {
+            met = overlap(p->service->ranges.items[i], places->subnets[k].cidr);
+        }
+    }
+    return met;
+}
+
+const char *aws_ranges_let_nobody_in(const struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    bool other_family = s->ranges.n == 0 && s->ranges6.n > 0;
+    if (other_family &&
+        (ranges_are_ours(p) ? !extra_groups_let_in(p)
+                            : nodes_tell_clients_apart(p) && !subnets_reach_node_ports(p))) {
+        return "the source ranges allow no client: none is of the family of its addresses";
+    }
+    if (keeps_node_rules(p) && !nodes_tell_clients_apart(p) && !nodes_let_the_balancer_in(p)) {
+        return "the source ranges allow no client: with preserve_client_ip.enabled=false nodes see "
+               "the load balancer's addresses, and no range holds them";
+    }
+    return NULL;
+}
+
+/* Continues the sentence that IPv6 ranges are left out: the clients that are let in then. */
+static const char *instead_of_ranges6(const struct aws_planning *p)
+{
+    if (p->service->ranges.n > 0) {
+        return "";
+    }
+    return subnets_reach_node_ports(p)
+               ? ", and only clients in its subnets are let in, by the rule for its health checks"
+               : ", and no client is let in";
 }
 
 const char *aws_ranges_without_effect(const struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
     bool named = s->groups.n > 0;
-    if (ranges_are_ours(p) || let_everybody_in(s)) {
+    if (ranges_are_ours(p) || aws_lets_everybody_in(s)) {
         return NULL; /* of a classic load balancer's IPv6 ranges aws_service.c tells */
     }
     if (s->kind == AWS_CLASSIC) {
@@ -194,18 +282,23 @@ const char *aws_ranges_without_effect(const struct aws_planning *p)
     if (p->naming->no_node_rules) {
         return "source ranges have no effect: the NLB has no security group whose rules are the "
                "Service's, and with DisableSecurityGroupIngress of the cloud-config those of the "
-               "nodes' groups are not either";
+               "nodes' groups are not either; what these groups allow decides which clients are "
+               "let in";
     }
     if (!nodes_tell_clients_apart(p)) {
-        return "source ranges have no effect: the NLB has no security group whose rules are the "
-               "Service's, and with preserve_client_ip.enabled=false nodes do not see who the "
-               "clients are";
+        return arena_printf(p->a,
+                            "source ranges do not tell clients apart: the NLB has no security "
+                            "group whose rules are the Service's, and with "
+                            "preserve_client_ip.enabled=false nodes see its addresses instead of "
+                            "theirs; %s",
+                            nodes_let_the_balancer_in(p) ? "every client is let in"
+                                                         : "no client is let in");
     }
     return s->ranges6.n == 0
                ? NULL
                : arena_printf(p->a,
                               "source range %s: the NLB has no security group whose rules are the "
                               "Service's, and nodes let IPv4 clients in alone; IPv6 ranges are "
-                              "left out",
-                              s->ranges6.items[0]);
+                              "left out%s",
+                              s->ranges6.items[0], instead_of_ranges6(p));
 }

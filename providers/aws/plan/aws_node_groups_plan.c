@@ -104,6 +104,10 @@ static int authorize_main(struct classic_nodes *c, enum aws_phase phase, const s
                      "balancer in",
                      p->service->key);
     int d = aws_group_draft(p, phase, true, aws_group_text(p->a, g), why);
+    struct aws_rule_count is = aws_rules_count(&g->rules);
+    aws_limits_of_rules(p, aws_group_text(p->a, g), is,
+                        (struct aws_rule_count){.v4 = is.v4 + 1, .v6 = is.v6 + 1});
+    aws_draft_op(p, d)->shared = true;
     aws_draft_text(p, d, "GroupId", g->id);
     aws_draft_text(p, d, "IpPermissions.1.IpProtocol", AWS_ALL_TRAFFIC);
     aws_draft_value(p, d, "IpPermissions.1.Groups.1.GroupId", c->main);
@@ -133,6 +137,7 @@ static void exchange_main(struct classic_nodes *c, const struct aws_group *g)
     struct aws_rules former = aws_group_references(p->a, g, &p->exchange.former, true);
     int gone = aws_group_draft(p, AWS_PHASE_SWITCH, false, name,
                                "the load balancer's other group needs the room");
+    aws_draft_op(p, gone)->shared = true;
     aws_draft_text(p, gone, "GroupId", g->id);
     aws_group_draft_rules(p, gone, false, &former);
     int come = authorize_main(c, AWS_PHASE_DROP, g);
@@ -245,7 +250,7 @@ int aws_exchange_decide(struct aws_planning *p, const struct aws_classic_want *w
     int rc = wanted_groups(p, &want->instances, &wanted, err);
     struct str_set former = groups_that_leave(p, want, own);
     if (rc != ERR_OK || former.n == 0 ||
-        want->groups.n + (want->own != NULL) + former.n > AWS_GROUPS_PER_BALANCER) {
+        want->groups.n + (want->own != NULL) + former.n > aws_limits[AWS_LIMIT_GROUPS].most) {
         return rc;
     }
     const char **nodes = ARENA_ARRAY(p->a, const char *, wanted.n);
@@ -377,6 +382,7 @@ static bool describe_rules(struct aws_planning *p, const struct aws_nlb_node_wan
                       "the load balancer that its description names is gone");
     aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
     aws_draft_op(p, d)->summary = "descriptions";
+    aws_draft_op(p, d)->shared = true;
     aws_draft_action(p, d, AWS_EC2, "UpdateSecurityGroupRuleDescriptionsIngress");
     aws_draft_text(p, d, "GroupId", g->id);
     aws_draft_rules(p, d, &rules);

@@ -269,9 +269,13 @@ int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct e
  * rules of nodes let no client in to any of its ports?  False also where the rules are ours, or
  * were not read.  (aws_nobody_rules.c) */
 bool aws_named_groups_let_nobody_in(const struct aws_planning *p);
-/* Are all source ranges of IPv6 where they decide which clients are let in?  The load balancer has
- * IPv4 addresses.  (aws_nobody_rules.c) */
-bool aws_ranges_let_nobody_in(const struct aws_planning *p);
+/* Why the source ranges let no client in: all are of IPv6, and the load balancer has IPv4
+ * addresses; or nodes see the load balancer's addresses, and no range holds them.  NULL: they let
+ * some in, or that is not known.  (aws_nobody_rules.c) */
+const char *aws_ranges_let_nobody_in(const struct aws_planning *p);
+/* With DisableSecurityGroupIngress: do the nodes' groups let nothing in to the node ports?  False
+ * also where one was not read.  (aws_nobody_rules.c) */
+bool aws_nodes_let_nobody_in(const struct aws_planning *p);
 /* Source ranges, or some of them, that become rules of no group: a sentence, else NULL.
  * (aws_nobody_rules.c) */
 const char *aws_ranges_without_effect(const struct aws_planning *p);

@@ -335,6 +335,7 @@ static int plan_classic(struct aws_planning *p, struct err *err)
         return rc;
     }
     p->zones = aws_zones_of(p->a, &p->around->places, &subnets);
+    aws_limits_of_classic(p, &want);
     if (want.own != NULL) {
         rc = aws_plan_own_group(p, want.own, &own, err);
     }
@@ -478,6 +479,7 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     bool stays = p->seen->nlb != NULL && p->seen->nlb->subnets.n > 0 && !want.moves;
     p->zones = aws_zones_of(p->a, &p->around->places, stays ? &p->seen->nlb->subnets : &subnets);
     want.stays_because = moves ? "its only zone would have to be left first" : stays_because(p);
+    aws_limits_of_nlb(p, &want);
     if (want.own != NULL && takes_groups(p)) {
         rc = aws_plan_own_group(p, want.own, &own, err);
     }

@@ -121,3 +121,30 @@ struct aws_tags aws_group_attributes_diff(struct arena *a, const struct aws_tags
 {
     return diff(a, wanted, actual, false, send_unknown);
 }
+
+/* Those of a target group of instances for which nothing was asked. */
+static const struct aws_tag group_defaults[] = {
+    {AWS_ATTRIBUTE_KEEPS_CLIENT_IP, "true"},
+    {"proxy_protocol_v2.enabled", "false"},
+};
+
+struct aws_tags aws_group_attributes_asked(struct arena *a, const struct aws_service *now,
+                                           const struct aws_service *before, bool sees_clients)
+{
+    const struct aws_tags *named = &now->group_attributes;
+    struct aws_tag *items = ARENA_ARRAY(a, struct aws_tag, named->n + ARRAY_LEN(group_defaults));
+    size_t n = 0;
+    for (; n < named->n; n++) {
+        items[n] = named->items[n];
+    }
+    for (size_t i = 0; i < ARRAY_LEN(group_defaults); i++) {
+        const char *key = group_defaults[i].key;
+        bool was = before != NULL && before->kind == AWS_NLB &&
+                   aws_tag(&before->group_attributes, key) != NULL;
+        bool needed = sees_clients && str_eq(key, AWS_ATTRIBUTE_KEEPS_CLIENT_IP);
+        if ((was || needed) && aws_tag(named, key) == NULL) {
+            items[n++] = group_defaults[i];
+        }
+    }
+    return (struct aws_tags){.items = items, .n = n};
+}

@@ -11,10 +11,18 @@
 #define AWS_ATTRIBUTE_PREFIX     "access_logs.s3.prefix"
 #define AWS_ATTRIBUTE_CROSS_ZONE "load_balancing.cross_zone.enabled"
 
+/* Of target groups. */
+#define AWS_ATTRIBUTE_KEEPS_CLIENT_IP "preserve_client_ip.enabled"
+
 int aws_classic_attributes(const struct tt_service *s, struct aws_classic_attributes *ret,
                            struct err *err);
 /* Sorted.  Bucket and prefix are among them only while access logs are on. */
 int aws_nlb_attributes(struct arena *a, const struct tt_service *s, struct aws_tags *ret,
                        struct err *err);
+/* Those of target groups that the Service asks for: the ones that it names, and AWS' own values
+ * of those that it named `before` (NULL: unknown) and names no more.  `sees_clients`: nodes have
+ * to see who the clients are, whatever was named before. */
+struct aws_tags aws_group_attributes_asked(struct arena *a, const struct aws_service *now,
+                                           const struct aws_service *before, bool sees_clients);
 
 #endif

@@ -123,6 +123,7 @@ int aws_nlb_desired(struct arena *a, const struct aws_naming *naming, const stru
                                 .internal = s->internal,
                                 .health = {.protocol = "TCP", .port = "traffic-port", .path = ""},
                                 .group_attributes = s->group_attributes,
+                                .n_named_attributes = s->n_named_attributes,
                                 .has_group_attributes = s->has_group_attributes,
                                 .instances = {.items = ids.items, .n = ids.n}};
     if (s->err.code != ERR_OK) {

@@ -267,9 +267,30 @@ static void report(const struct azure_call *c, const struct http_response *resp)
     azure_metrics_request(c->arm, c->op_id, c->spec.id, resp->status, resp->took_ms);
 }
 
+/* "resource group rg", "the subscription", "virtualMachineScaleSets vmss": where a list is. */
+static const char *place_of_list(const struct azure_call *c)
+{
+    const char *group = azure_id_group(c->a, c->spec.id);
+    const char *end = strrchr(c->spec.id, '/');
+    const char *parent = memrchr(c->spec.id, '/', (size_t)(end - c->spec.id));
+    const char *type = parent == NULL || parent == c->spec.id
+                           ? NULL
+                           : memrchr(c->spec.id, '/', (size_t)(parent - c->spec.id));
+    if (type != NULL && memchr(parent, '.', (size_t)(end - parent)) == NULL) {
+        return arena_printf(c->a, "%.*s %.*s", (int)(parent - type) - 1, type + 1,
+                            (int)(end - parent) - 1, parent + 1);
+    }
+    return group != NULL ? arena_printf(c->a, "resource group %s", group) : "the subscription";
+}
+
 static enum http_next give_up(const struct azure_call *c, struct err *err)
 {
-    (void)err_prefix(err, "%s %s", azure_arm_word(c->spec.kind), strrchr(c->spec.id, '/') + 1);
+    const char *last = strrchr(c->spec.id, '/') + 1;
+    if (c->spec.verb == AZURE_LIST) {
+        (void)err_prefix(err, "listing %s of %s", last, place_of_list(c));
+    } else {
+        (void)err_prefix(err, "%s %s", azure_arm_word(c->spec.kind), last);
+    }
     return HTTP_DONE;
 }
 

@@ -102,18 +102,6 @@ struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
     return s->internal ? by_private_address(s, frontend) : by_pip(c, frontend);
 }
 
-enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
-                                        const struct azure_ownership *o)
-{
-    if (o->version != NULL) {
-        return azure_eq(o->version, "IPv6") ? AZURE_IPV6 : AZURE_IPV4;
-    }
-    if (s->dual_stack) {
-        return str_has_suffix(azure_doc_name(frontend), "-IPv6") ? AZURE_IPV6 : AZURE_IPV4;
-    }
-    return s->has_family[AZURE_IPV6] ? AZURE_IPV6 : AZURE_IPV4;
-}
-
 static bool has_own_name(const struct azure_service *s, const char *name)
 {
     _cleanup_(arena_freep) struct arena *passing = arena_new();
@@ -124,10 +112,30 @@ static bool has_own_name(const struct azure_service *s, const char *name)
     return has;
 }
 
+/* That of the second family, of a Service that has one family by now. */
+static bool is_second_of_one(const struct azure_service *s, const char *name)
+{
+    return !s->dual_stack && str_has_suffix(name, "-IPv6") && str_has_prefix(name, s->base) &&
+           !has_own_name(s, name);
+}
+
+enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
+                                        const struct azure_ownership *o)
+{
+    const char *name = azure_doc_name(frontend);
+    if (o->version != NULL) {
+        return azure_eq(o->version, "IPv6") ? AZURE_IPV6 : AZURE_IPV4;
+    }
+    if (s->dual_stack || is_second_of_one(s, name)) {
+        return str_has_suffix(name, "-IPv6") ? AZURE_IPV6 : AZURE_IPV4;
+    }
+    return s->has_family[AZURE_IPV6] ? AZURE_IPV6 : AZURE_IPV4;
+}
+
 bool azure_frontend_is_former(const struct azure_service *s, const char *name)
 {
     return s->internal ? str_has_prefix(name, s->base) && !has_own_name(s, name)
-                       : azure_is_interim(s->base, name);
+                       : azure_is_interim(s->base, name) || is_second_of_one(s, name);
 }
 
 bool azure_owns_rule(const struct azure_service *s, const char *name)

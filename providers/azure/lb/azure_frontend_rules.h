@@ -30,7 +30,8 @@ struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
 enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
                                         const struct azure_ownership *o);
 /* Is a frontend of that name one that serves the Service's former clients beside its own frontend,
- * until the status tells the new address: an interim one, or an internal one in another subnet? */
+ * until the status tells the new address: an interim one, an internal one in another subnet, or one
+ * of a family that the Service gives up? */
 bool azure_frontend_is_former(const struct azure_service *s, const char *name);
 /* Does a rule or probe of that name belong to the Service?  The shared probe belongs to every
  * Cluster Service. */

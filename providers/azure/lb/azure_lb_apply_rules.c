@@ -13,6 +13,7 @@
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_subnet_rules.h"
 
 #define FRONTENDS      "frontendIPConfigurations"
 #define RULES_STANDARD 1500
@@ -117,8 +118,8 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     }
     enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
     bool wanted = ask->want && ask->service->has_family[f];
-    if (wanted && o.primary && azure_lb_former_stands(a, ask, d->lb, frontend, f)) {
-        d->was[f] = ask->service->internal ? frontend : d->was[f];
+    if (ask->want && o.primary && azure_lb_former_stands(a, ask, d->lb, frontend, f)) {
+        d->was[f] = wanted && ask->service->internal ? frontend : d->was[f];
         return ERR_OK; /* it serves until the status tells the other one */
     }
     if (ask->want && !wanted && !o.primary) {
@@ -131,11 +132,11 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     d->drop[d->n_drop++] = frontend;
     d->was[f] = frontend;
     const char *id = id_of(a, ask, d->lb, frontend);
-    const char *user = wanted ? azure_frontend_in_use(a, ask->service, id, d->lb) : NULL;
+    const char *user = ask->want ? azure_frontend_in_use(a, ask->service, id, d->lb) : NULL;
     if (user != NULL) {
         return err_set(err, ERR_IN_USE,
-                       "frontend IP configuration %s would have to be made anew, but %s uses it",
-                       azure_doc_name(frontend), user);
+                       "frontend IP configuration %s would have to %s, but %s uses it",
+                       azure_doc_name(frontend), wanted ? "be made anew" : "go", user);
     }
     if (wanted && o.primary && azure_lb_former_can_move(a, ask, d->lb, frontend, f)) {
         d->former[f] = frontend;
@@ -146,38 +147,6 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
 }
 
 /* ---- new frontends --------------------------------------------------------------------------- */
-
-/* The prefixes of the subnet, as it writes them. */
-static struct azure_texts prefixes_of(struct arena *a, struct json_object *subnet)
-{
-    const char *one = azure_prop_str(subnet, "addressPrefix");
-    struct json_object *many = azure_array(subnet, "addressPrefixes");
-    const char **items = ARENA_ARRAY(a, const char *, json_len(many) + 1);
-    struct azure_texts all = {.items = items};
-    struct json_object *prefix;
-    if (one != NULL) {
-        items[all.n++] = one;
-    }
-    AZURE_EACH (prefix, many) {
-        const char *text = json_object_get_string(prefix);
-        if (text != NULL) {
-            items[all.n++] = text;
-        }
-    }
-    return all;
-}
-
-static bool is_in_subnet(struct arena *a, struct json_object *subnet, const char *text)
-{
-    struct ip_addr ip;
-    struct ip_net net;
-    struct azure_texts all = prefixes_of(a, subnet);
-    bool in = false;
-    for (size_t i = 0; i < all.n && text != NULL && ip_parse(text, &ip); i++) {
-        in = in || (ip_net_parse(all.items[i], &net) && ip_net_contains(&net, &ip));
-    }
-    return in;
-}
 
 static bool is_of_family(const char *text, enum azure_family f)
 {
@@ -208,12 +177,12 @@ static const char *private_address(struct arena *a, const struct decision *d, en
         return s->lb_ip[f];
     }
     const char *had = azure_prop_str(d->was[f], "privateIPAddress");
-    if (is_of_family(had, f) && is_in_subnet(a, ask->subnet, had)) {
+    if (is_of_family(had, f) && azure_subnet_has(a, ask->subnet, had)) {
         return had;
     }
     for (uint32_t i = 0; i < s->in->n_ingress; i++) {
         const char *ip = s->in->ingress[i].ip;
-        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip) &&
+        if (is_of_family(ip, f) && azure_subnet_has(a, ask->subnet, ip) &&
             !is_at_another_frontend(d, ip)) {
             return ip;
         }
@@ -267,8 +236,8 @@ static int check_asked_address(struct arena *a, const struct azure_lb_ask *ask, 
                                struct err *err)
 {
     const char *ip = ask->service->lb_ip[f];
-    struct azure_texts all = prefixes_of(a, ask->subnet);
-    if (ip == NULL || all.n == 0 || is_in_subnet(a, ask->subnet, ip)) {
+    struct azure_texts all = azure_subnet_prefixes(a, ask->subnet);
+    if (ip == NULL || all.n == 0 || azure_subnet_has(a, ask->subnet, ip)) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
@@ -334,6 +303,26 @@ static int decide_frontends(struct arena *a, struct decision *d, struct err *err
         }
     }
     return rc;
+}
+
+/* Does a rule of the Service leave a frontend of another one, whose address the status tells? */
+static bool leaves_shared(struct arena *a, const struct decision *d)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    struct json_object *frontends = azure_array(d->lb, FRONTENDS);
+    struct azure_elements rules =
+        azure_lb_named(a, ask->index, d->lb, AZURE_LB_RULES, ask->service);
+    bool leaves = false;
+    for (size_t i = 0; i < rules.n && !leaves; i++) {
+        const char *id = azure_ref(rules.items[i], "frontendIPConfiguration");
+        bool shared = id != NULL && !azure_has_prefix(azure_id_last(id), ask->service->base) &&
+                      !azure_id_eq(id, d->frontend_id[AZURE_IPV4]) &&
+                      !azure_id_eq(id, d->frontend_id[AZURE_IPV6]);
+        struct json_object *o = shared ? azure_find(frontends, azure_id_last(id)) : NULL;
+        leaves = o != NULL && (azure_lb_former_is_told(ask, o, AZURE_IPV4) ||
+                               azure_lb_former_is_told(ask, o, AZURE_IPV6));
+    }
+    return leaves;
 }
 
 static int decide_fragments(struct arena *a, struct decision *d, struct err *err)
@@ -558,7 +547,8 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
     };
-    *ret = (struct azure_lb_result){.leaves_told = d.leaves_told};
+    *ret = (struct azure_lb_result){.leaves_told = d.leaves_told,
+                                    .leaves_shared = ask->want && leaves_shared(a, &d)};
     bool pools = edit_pools(a, &d);
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         if (d.former[f] != NULL) {

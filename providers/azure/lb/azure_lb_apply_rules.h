@@ -39,7 +39,8 @@ struct azure_lb_frontend {
 struct azure_lb_result {
     bool changed;
     bool frontends_changed;
-    bool leaves_told; /* an address that the status tells serves no longer, for another one */
+    bool leaves_told;   /* an address that the status tells serves no longer, for another one */
+    bool leaves_shared; /* likewise one of a frontend that it shared with another Service */
     const char *frontend_id[AZURE_FAMILIES]; /* the Service's, afterwards; NULL: none */
     struct azure_lb_frontend *removed;
     size_t n_removed;

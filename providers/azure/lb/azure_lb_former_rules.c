@@ -23,6 +23,14 @@ static bool is_told(const struct azure_lb_ask *ask, const char *ip, enum azure_f
     return told;
 }
 
+/* Private, or of the public IP; NULL or "": none that is known. */
+static const char *address_of(const struct azure_lb_ask *ask, struct json_object *frontend)
+{
+    const char *id = azure_ref(frontend, "publicIPAddress");
+    struct json_object *pip = id != NULL ? azure_pip_by_id(ask->pips, id) : NULL;
+    return pip != NULL ? azure_pip_address(pip) : azure_prop_str(frontend, "privateIPAddress");
+}
+
 static bool is_asked(const struct azure_lb_ask *ask, const char *what)
 {
     bool asked = false;
@@ -58,24 +66,33 @@ static bool internal_stands(struct arena *a, const struct azure_lb_ask *ask, str
     return elsewhere && ask->keeps_former && fits(a, ask, lb, frontend);
 }
 
+/* The second frontend of a Service that has one family by now.  Its rules lead to a pool of their
+ * own, so it needs neither floating IP nor room. */
+static bool second_family_stands(const struct azure_lb_ask *ask, struct json_object *frontend,
+                                 enum azure_family f)
+{
+    const char *pip = azure_ref(frontend, "publicIPAddress");
+    const char *ip = address_of(ask, frontend);
+    bool moves = pip != NULL && ask->pip_id[f] != NULL && azure_id_eq(pip, ask->pip_id[f]);
+    return ask->keeps_former && !moves && is_told(ask, ip, f) &&
+           !is_asked(ask, pip != NULL ? pip : ip);
+}
+
 bool azure_lb_former_stands(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                             struct json_object *frontend, enum azure_family f)
 {
+    const char *name = azure_doc_name(frontend);
+    bool interim = azure_is_interim(ask->service->base, name);
+    if (!ask->service->has_family[f] || (!ask->service->internal && !interim)) {
+        return azure_frontend_is_former(ask->service, name) &&
+               second_family_stands(ask, frontend, f);
+    }
     if (ask->service->internal) {
         return internal_stands(a, ask, lb, frontend, f);
     }
     const char *pip = azure_ref(frontend, "publicIPAddress");
     bool wanted = pip != NULL && ask->pip_id[f] != NULL && azure_id_eq(pip, ask->pip_id[f]);
-    return azure_frontend_is_former(ask->service, azure_doc_name(frontend)) && !wanted &&
-           !is_asked(ask, pip);
-}
-
-/* Private, or of the public IP; NULL or "": none that is known. */
-static const char *address_of(const struct azure_lb_ask *ask, struct json_object *frontend)
-{
-    const char *id = azure_ref(frontend, "publicIPAddress");
-    struct json_object *pip = id != NULL ? azure_pip_by_id(ask->pips, id) : NULL;
-    return pip != NULL ? azure_pip_address(pip) : azure_prop_str(frontend, "privateIPAddress");
+    return !wanted && !is_asked(ask, pip);
 }
 
 bool azure_lb_former_is_told(const struct azure_lb_ask *ask, struct json_object *frontend,

@@ -14,7 +14,8 @@
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 
-/* `frontend` has the Service's base name.  Does it stay as it is, beside the Service's own? */
+/* `frontend` has the Service's base name, and family `f`, which the Service may have given up.
+ * Does it stay as it is, beside the Service's own? */
 bool azure_lb_former_stands(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                             struct json_object *frontend, enum azure_family f);
 /* `frontend` is the Service's own and gets another public IP.  Can the one that it has go to an

@@ -193,8 +193,15 @@ static struct json_object *renewed(struct json_object *old, struct json_object *
 static bool stands_in(const struct azure_merge *m, const struct kind *k, const struct expected *e,
                       struct json_object *lb, struct json_object *o, bool *ret_changed)
 {
-    return k->part == AZURE_LB_RULES && m->want && azure_lb_is_at_former(m->service, lb, o) &&
-           azure_lb_interim_follow(o, e->items, e->n, ret_changed);
+    bool edited = false;
+    struct json_object *probe;
+    bool stays = k->part == AZURE_LB_RULES && m->want && azure_lb_is_at_former(m->service, lb, o) &&
+                 azure_lb_interim_follow(o, e->items, e->n, &edited);
+    AZURE_EACH (probe, edited ? azure_array(lb, PROBES) : NULL) {
+        unlink_from(probe, azure_doc_name(o));
+    }
+    *ret_changed = *ret_changed || edited;
+    return stays;
 }
 
 /* Owned elements that are not expected go; expected ones that are missing come. */

@@ -202,7 +202,11 @@ int azure_names_check(struct arena *a, const struct azure_config *c, const struc
                       const struct tt_service *previous, struct err *err)
 {
     struct check k = {.a = a, .c = c};
-    const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
+    const struct name_fields all = {.provider = AZURE_PROVIDER,
+                                    .fields = fields,
+                                    .n = ARRAY_LEN(fields),
+                                    .also = also,
+                                    .counts = counts,
+                                    .arg = &k};
     return names_check(a, &all, s, previous, err);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
+#define AZURE_PROVIDER          "azure" /* its name, in marks, too (common/lb/mark_rules.h) */
 #define AZURE_ANNOTATION_PREFIX "service.beta.kubernetes.io/"
 #define AZURE_IDLE_TIMEOUT      "azure-load-balancer-tcp-idle-timeout"
 #define AZURE_IDLE_TIMEOUT_MIN  4 /* minutes, as Azure has it; also the default */

@@ -412,3 +412,15 @@ int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p, struct 
     free(m.rules);
     return rc;
 }
+
+int azure_nsg_try(struct azure_nsg *g, const struct azure_access *x,
+                  const bool families[AZURE_FAMILIES], struct err *err)
+{
+    /* Which address it gets does not matter: it counts once. */
+    static const char *const any[AZURE_FAMILIES] = {"192.0.2.0", "2001:db8::"};
+    struct azure_nsg_pass p = {.access = x, .patch = true, .adds_only = true};
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        p.destinations[f] = str_set_make(g->a, &any[f], families[f] ? 1 : 0);
+    }
+    return azure_nsg_apply(g, &p, err);
+}

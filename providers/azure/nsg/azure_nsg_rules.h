@@ -42,4 +42,9 @@ struct azure_nsg_pass {
 int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p,
                     struct err *err) _warn_unused_;
 
+/* Would the group take what the Service needs once it has addresses of these families, beside what
+ * it has?  Codes as azure_nsg_apply(); `g` is a copy that is not written, and has it then. */
+int azure_nsg_try(struct azure_nsg *g, const struct azure_access *x,
+                  const bool families[AZURE_FAMILIES], struct err *err) _warn_unused_;
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "providers/azure/model/azure_subnet_rules.h"
 #include "providers/azure/model/azure_tags_rules.h"
 
 #define FRONTENDS  "loadBalancerFrontendIpConfigurations"
@@ -76,6 +77,25 @@ static int check_owner(const struct azure_pls_ask *ask, bool *ret_share, struct 
 const char *azure_pls_subnet(const struct azure_config *c, const struct azure_service *s)
 {
     return s->pls_subnet != NULL ? s->pls_subnet : c->subnet_name;
+}
+
+int azure_pls_check_addresses(struct arena *a, const struct azure_service *s,
+                              struct json_object *subnet, struct err *err)
+{
+    struct azure_texts all = azure_subnet_prefixes(a, subnet);
+    for (size_t i = 0; all.n > 0 && i < s->n_pls_static_ips; i++) {
+        const char *ip = s->pls_static_ips[i];
+        bool reserved = azure_subnet_reserves(a, subnet, ip);
+        if (!azure_subnet_has(a, subnet, ip) || reserved) {
+            return err_set(err, ERR_INVALID,
+                           "annotation %sazure-pls-ip-configuration-ip-address: %s %s subnet %s "
+                           "(%s)",
+                           AZURE_ANNOTATION_PREFIX, ip,
+                           reserved ? "is reserved by Azure in" : "is not in",
+                           azure_doc_name(subnet), str_join(a, all.items, all.n, ", "));
+        }
+    }
+    return ERR_OK;
 }
 
 static const char *config_name(struct arena *a, const char *subnet, const char *pls,

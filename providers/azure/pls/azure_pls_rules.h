@@ -31,6 +31,9 @@ int azure_pls_wants(const struct azure_service *s, enum azure_family f, bool *re
                     struct err *err) _warn_unused_;
 /* The name of the subnet that its addresses come from. */
 const char *azure_pls_subnet(const struct azure_config *c, const struct azure_service *s);
+/* ERR_INVALID: a fixed address of the link that the subnet does not have, or that is Azure's. */
+int azure_pls_check_addresses(struct arena *a, const struct azure_service *s,
+                              struct json_object *subnet, struct err *err) _warn_unused_;
 /* The one on a frontend; NULL: none. */
 struct json_object *azure_pls_on(struct json_object *list, const char *frontend_id);
 /* Made by this cluster for this Service: only then may it be deleted. */

@@ -115,6 +115,12 @@ struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind 
     return seen != NULL ? seen->array : NULL;
 }
 
+bool azure_seen_no_group(const struct azure_sync *y, enum azure_kind k, const char *scope)
+{
+    const struct azure_seen *seen = find(y, k, scope);
+    return seen != NULL && seen->no_group;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_known(struct azure_sync *y, struct azure_seen *seen)
@@ -153,6 +159,8 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
     }
     /* A resource group that does not exist holds nothing. */
     struct json_object *array = r->call.answer;
+    seen->no_group = r->job.err.code == ERR_NOT_FOUND && !seen->one &&
+                     str_eq(r->job.err.reason, "ResourceGroupNotFound");
     if (seen->one || r->job.err.code == ERR_NOT_FOUND) {
         array = azure_own(y->s->a, json_object_new_array());
         if (r->job.err.code == ERR_OK) {

@@ -46,6 +46,9 @@ int azure_observe_lists(struct azure_sync *y, struct err *err) _warn_unused_;
 /* The list, NULL when it was not needed.  Of one resource: a list of none or one. */
 struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind k,
                                     const char *scope);
+/* Has this sync read the list of a resource group that does not exist?  What is to be made there
+ * would be refused. */
+bool azure_seen_no_group(const struct azure_sync *y, enum azure_kind k, const char *scope);
 /* The subnet of an internal Service; NULL when it does not exist. */
 struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_service *s);
 

@@ -156,10 +156,12 @@ static bool is_ipv6(const char *ip)
     return strchr(ip, ':') != NULL;
 }
 
-/* Interim ones count for families that have no other. */
+/* Interim ones count for families of the Service that have no other. */
 static void add_interim(struct addresses *x)
 {
-    bool has[AZURE_FAMILIES] = {x->will_have[AZURE_IPV4], x->will_have[AZURE_IPV6]};
+    const bool *asks = x->service->has_family;
+    bool has[AZURE_FAMILIES] = {!asks[AZURE_IPV4] || x->will_have[AZURE_IPV4],
+                                !asks[AZURE_IPV6] || x->will_have[AZURE_IPV6]};
     size_t left = 0;
     for (size_t i = 0; i < x->n; i++) {
         has[is_ipv6(x->items[i]) ? AZURE_IPV6 : AZURE_IPV4] = true;

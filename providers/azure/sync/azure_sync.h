@@ -43,6 +43,8 @@ struct azure_item {
     bool too_early;      /* it was refused a while ago, and nothing is tried (azure_first.h) */
     bool taken_back;     /* likewise refused now: what was made for it goes, so `want` is false */
     bool bare;           /* no node belongs into its pool, and none is in it */
+    /* a part of it cannot be, and is not tried; all else is carried out; or NULL */
+    const struct err *refused_part;
     /* addresses that this sync has given to the host for the status; none: it did not */
     struct azure_texts told;
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
@@ -64,6 +66,7 @@ struct azure_seen {
     bool one;    /* the scope is one resource, the list has none or one */
     /* it is needed until the end of the sync: a frontend named it that is not there any more */
     bool stays;
+    bool no_group;  /* when this sync read it last, its resource group was not there */
     struct err err; /* why it could not be read just now */
 };
 

@@ -12,6 +12,7 @@
  * built.  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/decide/gce_decide_table.h"
 #include "providers/gce/model/gce_l4_rules.h"
@@ -90,13 +91,27 @@ static enum gce_kind kind_of_rule(const struct walk *w)
                                                        : GCE_KIND_NETLB_GROUPS;
 }
 
-static void find_marks(struct walk *w)
+static unsigned kinds_by_finalizers(const struct tt_service *s)
 {
+    unsigned kinds = 0;
     for (int k = 0; k < GCE_KIND_MAX; k++) {
-        if (gce_kinds[k].finalizer != NULL && svc_has_finalizer(w->s, gce_kinds[k].finalizer)) {
-            w->has_finalizers |= BIT(k);
+        if (gce_kinds[k].finalizer != NULL && svc_has_finalizer(s, gce_kinds[k].finalizer)) {
+            kinds |= BIT(k);
         }
     }
+    return kinds;
+}
+
+static bool wants_nothing(const struct gce_case *c)
+{
+    return c->gone || c->service->deleted_us != 0 || !str_eq(c->service->type, "LoadBalancer");
+}
+
+/* Finalizers that went in one edit with the type, or with the class, tell still. */
+static void find_marks(struct walk *w)
+{
+    const struct tt_service *was = wants_nothing(w->c) ? w->c->previous : NULL;
+    w->has_finalizers = kinds_by_finalizers(w->s) | (was == NULL ? 0 : kinds_by_finalizers(was));
     if (w->c->rule_found == GCE_FOUND_PRESENT && gce_rule_is_own(w->s, &w->c->rule)) {
         w->has_rule = BIT(kind_of_rule(w));
     }
@@ -502,11 +517,13 @@ static void settle_unnamed_negs(const struct walk *w)
 }
 
 /* Nothing tells what it had: what it would have had is looked for by its names, where the generic
- * part is ours, because that one's finalizer is then ours to take away (docs/adr/0011). */
+ * part is ours, because that one's finalizer is then ours to take away (docs/adr/0011).  Our mark
+ * tells that it had something, when its finalizers were taken off together with its type. */
 static void settle_unmarked(const struct walk *w)
 {
     bool is_lb = str_eq(w->s->type, "LoadBalancer");
-    if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER)) {
+    bool made = mark_is_by(w->s, GCE_PROVIDER);
+    if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER) && !made) {
         chose(w, ROW_NOT_LB);
         settle_unnamed_negs(w);
         return;
@@ -522,7 +539,7 @@ static void settle_unmarked(const struct walk *w)
     w->d->members_say = NULL;
     chose(w, ROW_GONE_CLEAN);
     w->d->is = is;
-    if (!w->f->legacy_off && gce_kind_is_run(w->f, is)) {
+    if ((!w->f->legacy_off || made) && gce_kind_is_run(w->f, is)) {
         w->d->teardown = true;
         w->d->kind = is;
     }
@@ -572,7 +589,7 @@ static void walk(const struct gce_case *c, struct lb_explain *trace, struct gce_
         return;
     }
     find_marks(&w);
-    if (c->gone || w.s->deleted_us != 0 || !str_eq(w.s->type, "LoadBalancer")) {
+    if (wants_nothing(c)) {
         settle_gone(&w);
     } else {
         choose(&w);

@@ -77,6 +77,9 @@ enum gce_found {
 /* One case. */
 struct gce_case {
     const struct tt_service *service; /* NULL: the answer is GCE_KIND_NONE */
+    /* As this process carried it out last, or NULL.  Its finalizers tell what a Service has that
+     * wants nothing any more. */
+    const struct tt_service *previous;
     const struct gce_switches *flags;
     bool gone;                    /* to be deleted, whatever the object says: it has vanished */
     enum gce_found rule_found;    /* forwarding rule of the legacy name, "a<uid>" */

@@ -4,7 +4,9 @@
  * gce_decide.c says what was asked and found; this file says how that looks (ux.md).  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <string.h>
 
@@ -41,12 +43,18 @@ static const char *who(enum gce_part part)
     return part == GCE_PART_L4 ? "ingress-gce" : "cloud-provider-gcp";
 }
 
-/* The class of another controller came while what the Service has was not watched: nothing is done
- * for a Service of that class until it is deleted. */
-static bool is_left_standing(const struct gce_case *c, const struct gce_decision *d)
+/* It has something of ours beside another controller's class. */
+static bool has_class_of_others(const struct gce_case *c, const struct gce_decision *d)
 {
     return d->teardown && d->is == GCE_KIND_NONE && c->service->lb_class != NULL && !c->gone &&
            c->service->deleted_us == 0;
+}
+
+/* That class came while what the Service has was not watched, and another program made it: nothing
+ * is done for it until the Service is deleted. */
+static bool is_left_standing(const struct gce_case *c, const struct gce_decision *d)
+{
+    return has_class_of_others(c, d) && !mark_is_by(c->service, GCE_PROVIDER);
 }
 
 /* Of any kind, or the generic one: the API server keeps the Service until it is taken off. */
@@ -75,7 +83,11 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
     } else if (d->teardown) {
         str_appendf(&b, "loses ");
         append_former(&b, d->former | 1u << (unsigned)d->kind);
-        str_appendf(&b, wants ? ", because it asks for another one." : ".");
+        str_appendf(&b, "%s",
+                    has_class_of_others(c, d) ? ", because its loadBalancerClass is another "
+                                                "controller's."
+                    : wants                   ? ", because it asks for another one."
+                                              : ".");
     } else if (d->kind != GCE_KIND_NONE) {
         str_appendf(&b, d->kind == GCE_KIND_NEGS_ONLY ? "gets %s" : "is served by %s",
                     noun(d->kind));

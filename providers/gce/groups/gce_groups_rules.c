@@ -98,7 +98,10 @@ static void zone_of(struct arena *a, const struct placed *items, size_t n, int32
                                    .nodes = {.items = ARENA_ARRAY(a, const char *, n)}};
     for (size_t i = 0; i < n; i++) {
         bool again = i > 0 && str_eq(items[i].name, items[i - 1].name);
-        if (!items[i].unready && !again && (max <= 0 || ret->nodes.n < (size_t)max)) {
+        bool full = max > 0 && ret->nodes.n >= (size_t)max;
+        if (!items[i].unready && !again && full) {
+            ret->n_beyond++;
+        } else if (!items[i].unready && !again) {
             ret->nodes.items[ret->nodes.n++] = items[i].name;
         }
     }

@@ -138,8 +138,12 @@ int gce_names_check(struct arena *a, const struct gce_name_scope *scope, const s
                     const struct tt_service *previous, struct err *err)
 {
     struct check k = {.a = a, .scope = scope};
-    const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
+    const struct name_fields all = {.provider = GCE_PROVIDER,
+                                    .fields = fields,
+                                    .n = ARRAY_LEN(fields),
+                                    .also = also,
+                                    .counts = counts,
+                                    .arg = &k};
     int rc = check_ip(s, err);
     return rc == ERR_OK ? names_check(a, &all, s, previous, err) : rc;
 }

@@ -60,6 +60,7 @@ struct gce_zone_nodes {
     struct gce_strs nodes;   /* names */
     struct gce_strs current; /* names in NEGs of the zone now */
     struct gce_strs picked;  /* out */
+    size_t n_beyond;         /* instance groups: more nodes of the zone than its group takes */
 };
 /* The odd places of a division stay where they are (§3.4, docs/deviations.md). */
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
@@ -131,7 +132,11 @@ struct gce_neg_members {
     bool unsaid;           /* no EndpointSlice at all: members stay as they are (§3.2) */
     struct gce_strs zones; /* in which the Service has candidates: NEGs are made there */
     int wanted;            /* total asked for */
+    size_t candidates;     /* Local: nodes with endpoints; those beyond `wanted` are left out */
 };
+/* The most nodes of a Service with policy Local (§3.4). */
+#define GCE_NEG_LOCAL_MAX_ILB   250
+#define GCE_NEG_LOCAL_MAX_NETLB 3000
 int gce_neg_membership(struct arena *a, const struct gce_neg_wish *w,
                        const struct gce_neg_places *current, struct gce_neg_members *ret,
                        struct err *err) _warn_unused_;

@@ -30,10 +30,14 @@ const char *gce_svc_type_text(const struct tt_service *s)
     return svc_annotation(s, gce_svc_type_key(s));
 }
 
+bool gce_type_says_internal(const char *text)
+{
+    return str_eq(text, "Internal") || str_eq(text, "internal");
+}
+
 static bool annotation_says_internal(const struct tt_service *s)
 {
-    const char *v = gce_svc_type_text(s);
-    return str_eq(v, "Internal") || str_eq(v, "internal");
+    return gce_type_says_internal(gce_svc_type_text(s));
 }
 
 const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s)

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
+#define GCE_PROVIDER "gce" /* its name, in marks, too (common/lb/mark_rules.h) */
+
 #define GCE_CLASS_EXTERNAL_LEGACY "networking.gke.io/l4-regional-external-legacy"
 #define GCE_CLASS_INTERNAL_LEGACY "networking.gke.io/l4-regional-internal-legacy"
 #define GCE_CLASS_INTERNAL        "networking.gke.io/l4-regional-internal" /* ingress-gce */
@@ -52,6 +54,8 @@ enum gce_scheme {
 enum gce_scheme gce_svc_scheme(const struct tt_service *s);
 /* The text that the Service has for it, of the newer annotation if it has both; NULL: none. */
 const char *gce_svc_type_text(const struct tt_service *s);
+/* Is it one of the texts that upstream takes for internal?  NULL: no. */
+bool gce_type_says_internal(const char *text);
 /* Its key, as messages name it: the one that counts. */
 const char *gce_svc_type_key(const struct tt_service *s);
 /* "Internal" when that text is none of upstream's words, but one of them in other letters, with

@@ -121,11 +121,30 @@ bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
     return names_it(a, r, svc) && gce_rule_name_is_of_another_uid(a, r->name, svc);
 }
 
+/* A reservation has one tier, which its rules have to have.  What a run of ours holds is
+ * exchanged. */
+static int check_tier(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
+                      const struct gce_rule *want, size_t n, struct err *err)
+{
+    const char *has = u->reserved ? str_nonnull(u->address.tier) : "";
+    const char *holder = gce_description_service(a, str_nonnull(u->address.description));
+    bool ours = str_eq(holder, arena_printf(a, "%s/%s", svc->ns, svc->name));
+    for (size_t i = 0; *has != '\0' && !ours && i < n; i++) {
+        if (!str_is_empty(want[i].tier) && !str_eq(want[i].tier, has)) {
+            return err_set(err, ERR_INVALID,
+                           "Network tier mismatch for resource %s, desired: %s, received: %s",
+                           u->ip, want[i].tier, has);
+        }
+    }
+    return ERR_OK;
+}
+
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
                        bool internal, const struct gce_rule *want, size_t n, struct err *err)
 {
     const char *type = u->reserved ? u->address.type : NULL;
-    if (gce_address_check_side(u->ip, type, internal, err) != ERR_OK) {
+    if (gce_address_check_side(u->ip, type, internal, err) != ERR_OK ||
+        (!internal && check_tier(a, u, svc, want, n, err) != ERR_OK)) {
         return err->code;
     }
     for (size_t i = 0; i < u->n_rules; i++) {

@@ -50,9 +50,10 @@ bool gce_rule_name_is_of_another_uid(struct arena *a, const char *name,
 bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
                                const struct tt_service *svc);
 
-/* ERR_INVALID as above; ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found
- * that are not of the Service; the message names the ports, and the Service that has them.  A rule
- * that an older Service of that name left ("a<uid>") is not its own. */
+/* ERR_INVALID as above, and when it is reserved in another network tier; ERR_IN_USE when `want`
+ * (one of `n`) cannot be made beside the rules found that are not of the Service; the message names
+ * the ports, and the Service that has them.  A rule that an older Service of that name left
+ * ("a<uid>") is not its own. */
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
                        bool internal, const struct gce_rule *want, size_t n,
                        struct err *err) _warn_unused_;

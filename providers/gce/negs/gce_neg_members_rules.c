@@ -18,9 +18,6 @@
 
 #include <string.h>
 
-#define LOCAL_MAX_ILB   250
-#define LOCAL_MAX_NETLB 3000
-
 /* One membership in progress. */
 struct work {
     struct arena *a;
@@ -225,7 +222,7 @@ static int total_of(const struct work *k, int places)
 {
     const struct gce_neg_wish *w = k->w;
     if (w->local) {
-        return w->internal ? LOCAL_MAX_ILB : LOCAL_MAX_NETLB;
+        return w->internal ? GCE_NEG_LOCAL_MAX_ILB : GCE_NEG_LOCAL_MAX_NETLB;
     }
     if (!w->internal) {
         return gce_neg_total_netlb(k->endpoints, places, count_current(k));
@@ -363,6 +360,7 @@ int gce_neg_membership(struct arena *a, const struct gce_neg_wish *w,
         return ERR_OK;
     }
     ret->wanted = total_of(&k, w->local ? 0 : zones_of_cluster(&k));
+    ret->candidates = w->local ? count_candidates(&k) : 0;
     for (size_t i = 0; i < k.n_zones; i++) {
         k.zones[i].current = current_of(&k, k.zones[i].zone);
     }

@@ -31,6 +31,7 @@ int gce_emit(struct gce_emit *e, int phase, struct lb_op op, struct gce_op arg)
     arg.call = e->call;
     *kept = arg;
     op.kind = gce_op_kind(arg.c);
+    op.api_kind = gce_op_api_kind(arg.c);
     op.type = gce_op_type_of(arg.verb);
     op.calls = gce_op_calls(kept);
     op.arg = kept;
@@ -62,7 +63,8 @@ size_t gce_emit_way(struct gce_emit *e, const struct lb_plan *way, unsigned whic
 
 void gce_emit_keep(struct gce_emit *e, int phase, enum gce_collection c, const char *name)
 {
-    struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = gce_op_kind(c), .name = name);
+    struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = gce_op_kind(c), .api_kind = gce_op_api_kind(c),
+                            .name = name);
     (void)note(e, phase, op, NULL);
     lb_plan_service(e->p, e->key)->checked++;
 }

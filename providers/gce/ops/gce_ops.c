@@ -102,6 +102,11 @@ const char *gce_op_kind(enum gce_collection c)
     return gce_collection_word(c == GCE_CHECKS ? GCE_HCS : c); /* people know one kind */
 }
 
+const char *gce_op_api_kind(enum gce_collection c)
+{
+    return c == GCE_CHECKS ? "httpHealthChecks" : c == GCE_REGION_HCS ? "regionHealthChecks" : NULL;
+}
+
 unsigned gce_op_calls(const struct gce_op *op)
 {
     unsigned own = 2u + (op->read_member != NULL) + op->fingerprint;

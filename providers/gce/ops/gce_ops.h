@@ -83,6 +83,8 @@ const struct lb_op_type *gce_op_type_of(enum gce_verb verb);
 const char *gce_collection_word(enum gce_collection c);
 /* The same as the kind of an operation in a plan. */
 const char *gce_op_kind(enum gce_collection c);
+/* The API's word where several collections have one kind: "regionHealthChecks"; else NULL. */
+const char *gce_op_api_kind(enum gce_collection c);
 /* How many requests the operation is expected to take, waiting included. */
 unsigned gce_op_calls(const struct gce_op *op);
 

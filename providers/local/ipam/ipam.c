@@ -334,9 +334,10 @@ static bool was_wiped(const struct local_ipam *m, const struct entry *e, const s
 }
 
 /* The addresses of its status, then those that it was given and that are not written yet, or not
- * any more. */
+ * any more.  `wanted`: it was ours until now, so that it has these addresses from us; a new object
+ * may be. */
 static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
-                           int64_t now_ms)
+                           bool wanted, int64_t now_ms)
 {
     struct had *was = ipam_had(e);
     size_t n_was = e->n_had;
@@ -354,7 +355,7 @@ static void read_addresses(struct local_ipam *m, struct entry *e, const struct t
     for (size_t i = 0; i < n_was; i++) {
         if (still_pending(e, &was[i], now_ms) && had_of(had, n, &was[i].addr) == NULL) {
             had[n++] = was[i];
-        } else if (was_wiped(m, e, &was[i], had, n_status)) {
+        } else if (wanted && was_wiped(m, e, &was[i], had, n_status)) {
             had[n++] = ipam_pending(&was[i].addr, now_ms);
         }
     }
@@ -455,8 +456,9 @@ void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64
     if (e->seen && !ipam_entry_is(e, s->uid)) {
         drop_addresses(m, e, now_ms); /* another object of the same name */
     }
+    bool wanted = !e->seen || e->wants; /* another program's address is not ours to keep */
     ipam_entry_read(m, e, claim);
-    read_addresses(m, e, s, now_ms);
+    read_addresses(m, e, s, wanted, now_ms);
     if (!e->wants) {
         stop_waiting(m, e);
     }

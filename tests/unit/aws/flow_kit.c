@@ -480,7 +480,8 @@ static void make_one(struct flow_kit *k, struct one *o, uint32_t verb, uint32_t 
                                .service = svc,
                                .previous = k->previous,
                                .flags = (k->puts_right ? TT_ITEM_PUT_RIGHT : 0) |
-                                        (k->unproven ? TT_ITEM_UNPROVEN : 0),
+                                        (k->unproven ? TT_ITEM_UNPROVEN : 0) |
+                                        (k->made ? TT_ITEM_MADE : 0),
                                .result = &k->r}};
     o->items[0] = &o->item;
     o->batch = (struct tt_batch){.size = sizeof(o->batch),

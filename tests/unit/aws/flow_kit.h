@@ -62,6 +62,7 @@ struct flow_kit {
     uint32_t n_services;
     const struct tt_service *previous; /* as last synced */
     bool puts_right;                   /* TT_ITEM_PUT_RIGHT */
+    bool made;                         /* TT_ITEM_MADE */
     bool unproven;                     /* TT_ITEM_UNPROVEN */
     const char *nodes;                 /* names between blanks; node NAME is instance i-NAME */
     const char *cancels_after;         /* the call is cancelled when this was asked */

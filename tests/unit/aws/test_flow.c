@@ -470,9 +470,10 @@ static void events__have_reasons_of_the_descriptor(void **state)
 {
     (void)state;
     static const char *const used[] = {
-        "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",
-        "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged", "SubnetsNotChanged",
-        "SubnetsNotFound",   "TargetGroupKept",    "TargetRefused",    "UnknownType"};
+        "AboveLimit",        "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",
+        "PortIgnored",       "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged",
+        "SubnetsNotChanged", "SubnetsNotFound",   "TargetGroupKept",    "TargetRefused",
+        "UnknownType"};
     for (size_t i = 0; i < ARRAY_LEN(used); i++) {
         bool is_in = false;
         for (uint32_t n = 0; n < tt_aws_provider.n_event_reasons; n++) {

@@ -18,6 +18,11 @@
 #define V6     "\"2001:db8::/32\""
 #define ALL    "\"0.0.0.0/0\""
 
+#define RULE(proto, at, of, whom)                                                                  \
+    {                                                                                              \
+        .protocol = proto, .from = at, .to = at, .peer = of, .source = whom, .description = ""     \
+    }
+
 static const struct row {
     const char *notes, *ranges;
     bool managed, without_group, no_node_rules, shared;
@@ -27,16 +32,21 @@ static const struct row {
 } rows[] = {
     /* An NLB without a group: nodes let the clients in, by IPv4. */
     {NLB, V4},
-    {NLB, V6,
-     .told = "source range 2001:db8::/32: "}, /* by the rule for probes its subnets are in */
-    {NLB, V6, .local = true, .told = "source range 2001:db8::/32: ", .nobody = true},
+    {NLB, V6, .told = "and only clients in its subnets are let in"},
+    {NLB, V6, .local = true, .told = "left out, and no client is let in", .nobody = true},
     {NLB, V4 "," V6, .told = "IPv6 ranges are left out"},
     {NLB, ""},
     {NLB, V4, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
     {NLB, V6, .no_node_rules = true, .told = "DisableSecurityGroupIngress"},
     {NLB, ALL, .no_node_rules = true},
-    {NLB NO_IPS, V4, .told = "preserve_client_ip.enabled=false"},
-    {NLB NO_IPS, V6, .told = "preserve_client_ip.enabled=false"},
+    {NLB NO_IPS, V4, .told = "instead of theirs; every client is let in"},
+    {NLB NO_IPS, V6, .told = "instead of theirs; every client is let in"},
+    {NLB NO_IPS, V4, .local = true, .told = "theirs; no client is let in", .nobody = true},
+    {NLB NO_IPS, V6, .local = true, .told = "theirs; no client is let in", .nobody = true},
+    {NLB NO_IPS, V4, .local = true, .managed = true, .nobody = true},
+    {NLB NO_IPS, "\"10.0.0.0/8\"", .local = true, .told = "every client is let in"},
+    {NLB NO_IPS, ALL, .local = true},
+    {NLB NO_IPS, V4, .local = true, .no_node_rules = true, .told = "what these groups allow"},
     /* One with a group of its own, which has rules of both families. */
     {NLB, V4 "," V6, .managed = true},
     {NLB, V6, .managed = true, .nobody = true},
@@ -77,7 +87,10 @@ static void ranges__that_become_rules_of_no_group__told(void **state)
         const struct aws_group open = {.id = "sg-open", .rules = {.items = &rules[0], .n = 1}};
         const struct aws_group other = {.id = "sg-other", .rules = {.items = &rules[1], .n = 1}};
         const struct aws_group *groups[] = {&open, &other};
-        const struct aws_surroundings around = {.groups = groups, .n_groups = ARRAY_LEN(groups)};
+        const struct aws_subnet subnet = {.id = "subnet-1", .cidr = "10.0.0.0/24"};
+        const struct aws_surroundings around = {.groups = groups,
+                                                .n_groups = ARRAY_LEN(groups),
+                                                .places = {.subnets = &subnet, .n_subnets = 1}};
         const struct aws_planning p = {
             .a = a,
             .around = &around,
@@ -96,8 +109,59 @@ static void ranges__that_become_rules_of_no_group__told(void **state)
         const char *told = aws_ranges_without_effect(&p);
         bool right =
             row->told == NULL ? told == NULL : told != NULL && strstr(told, row->told) != NULL;
-        if (!right || aws_ranges_let_nobody_in(&p) != row->nobody) {
+        if (!right || (aws_ranges_let_nobody_in(&p) != NULL) != row->nobody) {
             fail_msg("row %zu: \"%s\", nobody %d", i, str_nonnull(told), !row->nobody);
+        }
+    }
+}
+
+/* A group of nodes with one rule, and a Service with node port 30080. */
+static const struct closed_row {
+    const char *notes;
+    struct aws_rule rule;
+    bool managed, keeps_rules, unread, nobody;
+} closed_rows[] = {
+    {NLB, RULE("tcp", 30080, AWS_PEER_CIDR, "192.0.2.0/24")},
+    {NLB, RULE("tcp", 30080, AWS_PEER_PREFIX_LIST, "pl-1")},
+    {NLB, RULE("-1", -1, AWS_PEER_CIDR, "10.0.0.0/8")},
+    {NLB, RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .nobody = true},
+    {NLB, RULE("udp", 30080, AWS_PEER_CIDR, "0.0.0.0/0"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-nodes"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-lb"), .nobody = true},
+    {NLB, RULE("-1", -1, AWS_PEER_GROUP, "sg-lb"), .managed = true},
+    {"", RULE("-1", -1, AWS_PEER_GROUP, "sg-lb")},
+    {"", RULE("-1", -1, AWS_PEER_GROUP, "sg-nodes"), .nobody = true},
+    {"", RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .unread = true},
+    {"", RULE("tcp", 22, AWS_PEER_CIDR, "0.0.0.0/0"), .keeps_rules = true},
+};
+
+static void nodes__whose_rules_are_not_ours__told_when_they_are_closed(void **state)
+{
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(closed_rows); i++) {
+        const struct closed_row *row = &closed_rows[i];
+        struct aws_naming naming = aws_test_naming();
+        naming.nlb_group_mode = row->managed ? "Managed" : "";
+        naming.no_node_rules = !row->keeps_rules;
+        const struct aws_group nodes = {.id = row->unread ? "sg-other" : "sg-nodes",
+                                        .rules = {.items = &row->rule, .n = 1}};
+        const struct aws_group *groups[] = {&nodes};
+        const struct aws_group_ref ref = {"sg-nodes", "nodes"};
+        const struct aws_instance instance = {.id = "i-1", .groups = &ref, .n_groups = 1};
+        const struct aws_surroundings around = {
+            .groups = groups, .n_groups = 1, .instances = &instance, .n_instances = 1};
+        const struct aws_observed seen = {0};
+        const struct aws_planning p = {
+            .a = a,
+            .around = &around,
+            .naming = &naming,
+            .seen = &seen,
+            .service = aws_test_service(
+                a, &naming, arena_printf(a, "{%s\"x\":\"y\"}", row->notes),
+                "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}]"),
+        };
+        if (aws_nodes_let_nobody_in(&p) != row->nobody) {
+            fail_msg("row %zu: nobody %d", i, !row->nobody);
         }
     }
 }
@@ -106,6 +170,7 @@ UNIT_MAIN(ranges)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(ranges__that_become_rules_of_no_group__told),
+        PURE_TEST(nodes__whose_rules_are_not_ours__told_when_they_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

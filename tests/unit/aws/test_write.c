@@ -60,7 +60,7 @@ static void targets__one_is_named__the_others_are_sent_with_new_numbers(void **s
               "elbv2 RegisterTargets TargetGroupArn=arn:tg&Targets.member.1.Id=i-n1"
               "&Targets.member.1.Port=30080&Targets.member.2.Id=i-n2a&Targets.member.2.Port=30080");
     same_text("event", flow_kit_events(k),
-              "TargetRefused: AWS did not take instance i-n2 (RegisterTargets arn:tg: "
+              "TargetRefused: AWS did not take instance i-n2 (RegisterTargets: "
               "InvalidTarget: The following targets are not running: 'i-n2') as a target of load "
               "balancer " NAME "; the others were registered\n");
     assert_true(k->r.again_ms >= 60000 && k->r.again_ms <= 72000);

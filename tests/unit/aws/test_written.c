@@ -118,21 +118,52 @@ static const struct tt_service *held(struct flow_kit *k, bool holds)
                      holds ? "\"service.kubernetes.io/load-balancer-cleanup\"" : ""));
 }
 
-/* The process before may have made something of it that AWS does not list yet. */
-static void start__deletion_soon_after_it__waits_and_asks_nothing(void **state)
+/* The process before may have made something of it that AWS does not list yet: nothing tells that
+ * there is nothing to delete. */
+static void start__deletion_soon_after_it__nothing_listed__waits(void **state)
 {
     struct flow_kit *k = *state;
     k->just_begun = true;
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)),
                      TT_IN_PROGRESS);
     assert_int_equal(k->r.retry_after_ms, AWS_SETTLES_MS);
-    same_text("asked", flow_kit_asked(k), "");
     clock_fake_advance(k->clock, AWS_SETTLES_MS - 1);
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)),
                      TT_IN_PROGRESS);
     assert_int_equal(k->r.retry_after_ms, 1);
     clock_fake_advance(k->clock, 1);
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
+}
+
+/* No client is served for ten seconds more than the owner asked for. */
+static void start__deletion_soon_after_it__what_is_listed_goes_at_once(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->just_begun = true;
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)),
+                     TT_IN_PROGRESS);
+    assert_int_equal(k->r.retry_after_ms, AWS_SETTLES_MS);
+    assert_int_equal(flow_kit_count(k, "DeleteLoadBalancer"), 1);
+    clock_fake_advance(k->clock, AWS_SETTLES_MS);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
+}
+
+/* It knows of all that was made. */
+static void start__deletion_of_what_it_made_itself__does_not_wait(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row made[] = {{"elb CreateLoadBalancer", 0, "<DNSName>made.example</DNSName>", 0},
+                              {"CreateSecurityGroup", 0, "<groupId>sg-own</groupId>", 0},
+                              {NULL, 0, NULL, 0}};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->just_begun = true;
+    k->rows = made;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, held(k, true)), TT_OK);
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, held(k, true)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "DeleteLoadBalancer"), 1);
 }
 
 /* So does `trimtab orphans --delete` ask, which saw what it deletes. */
@@ -166,7 +197,9 @@ UNIT_MAIN(written)
         cmocka_unit_test(rules__written__count_until_they_are_shown),
         FLOW_TEST(rule__of_nodes__unshown__is_not_added_twice_and_goes),
         FLOW_TEST(rule__without_an_answer__deletion_waits_until_it_is_known),
-        FLOW_TEST(start__deletion_soon_after_it__waits_and_asks_nothing),
+        FLOW_TEST(start__deletion_soon_after_it__nothing_listed__waits),
+        FLOW_TEST(start__deletion_soon_after_it__what_is_listed_goes_at_once),
+        FLOW_TEST(start__deletion_of_what_it_made_itself__does_not_wait),
         FLOW_TEST(start__deletion_without_a_finalizer__goes_at_once),
         FLOW_TEST(start__edit_soon_after_it__is_looked_at_again),
     };

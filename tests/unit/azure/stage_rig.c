@@ -170,6 +170,7 @@ STAGE(13)
 STAGE(14)
 STAGE(15)
 STAGE(16)
+STAGE(17)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -179,7 +180,7 @@ static const struct lb_stage wrapped[] = {
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
     {"14", NULL, observe_14, plan_14}, {"15", NULL, observe_15, plan_15},
-    {"16", NULL, observe_16, plan_16},
+    {"16", NULL, observe_16, plan_16}, {"17", NULL, observe_17, plan_17},
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */

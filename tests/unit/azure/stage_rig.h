@@ -42,7 +42,7 @@ struct rig_service {
     const char *message;
     const char *stands; /* of its last failure: "serves", why not, or "": nothing was said */
 };
-#define STAGE_RIG_STAGES 17 /* with the one that takes back what was let in */
+#define STAGE_RIG_STAGES 18 /* with the one that takes back what was let in */
 
 struct stage_rig {
     struct azure_provider p; /* first: the driver's provider */

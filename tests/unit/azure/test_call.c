@@ -99,6 +99,12 @@ static void get__answers(void **state)
 static void list__pages(void **state)
 {
     static const struct talk talks[] = {
+        {"refused",
+         AZURE_LIST,
+         {{"GET", ARM LBS V, 0, 403, NULL, NULL,
+           "{\"error\":{\"code\":\"AuthorizationFailed\",\"message\":\"no\"}}"}},
+         ERR_FORBIDDEN,
+         "listing loadBalancers of resource group rg: AuthorizationFailed: no"},
         {"two pages",
          AZURE_LIST,
          {{"GET", ARM LBS V, 0, 200, NULL, NULL,

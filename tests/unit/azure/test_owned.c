@@ -186,6 +186,48 @@ static void unit__a_successor_of_the_name__only_the_predecessors(void **state)
     assert_int_equal(orphans, 4); /* frontend, rule, probe, public IP */
 }
 
+/* A frontend of a Service that is gone, at whose address another one is served; a rule made by hand
+ * counts, too. */
+static void frontend__that_serves_others__used(void **state)
+{
+    static const struct {
+        const char *array, *rule;
+        bool used;
+    } rows[] = {
+        {"loadBalancingRules", LIVE "-TCP-81", true},
+        {"loadBalancingRules", BASE "-TCP-80", false},
+        {"loadBalancingRules", "a9999999922223333444455555555555-TCP-81", false}, /* gone, too */
+        {"inboundNatRules", "by-hand", true},
+    };
+    struct stand *s = *state;
+    azure_owned_count(
+        &s->l,
+        test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web\",\"uid\":"
+                                "\"11111111-2222-3333-4444-555555555555\"}}"));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static const char id[] = RG "loadBalancers/lb/frontendIPConfigurations/" BASE;
+        s->l.inv.n = 0;
+        azure_owned_lb(
+            &s->l,
+            doc(s, arena_printf(s->a,
+                                "{\"name\":\"lb\",\"id\":\"" RG "loadBalancers/lb\","
+                                "\"properties\":{\"backendAddressPools\":[{\"name\":\"c1\"}],"
+                                "\"frontendIPConfigurations\":[{\"name\":\"" BASE
+                                "\",\"id\":\"%s\"}],\"%s\":[{\"name\":\"%s\",\"properties\":{"
+                                "\"frontendIPConfiguration\":{\"id\":\"%s\"}}}]}}",
+                                id, rows[i].array, rows[i].rule, id)));
+        azure_owned_settle(&s->l);
+        bool found = false;
+        for (size_t k = 0; k < s->l.inv.n; k++) {
+            const struct inventory_item *o = s->l.inv.items[k];
+            found = found || (o->kind == AZURE_OWNED_FRONTEND && o->used);
+        }
+        if (found != rows[i].used) {
+            fail_msg("row %zu: %zu", i, s->l.inv.n);
+        }
+    }
+}
+
 /* It may be the successor's: shared by others, on a frontend of its own, or on none. */
 static void pip__tag_names_a_service__used(void **state)
 {
@@ -246,6 +288,7 @@ UNIT_MAIN(owned)
         cmocka_unit_test_setup_teardown(unit__a_successor_of_the_name__only_the_predecessors,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(pip__tag_names_a_service__used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(frontend__that_serves_others__used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(balancer__without_the_clusters_pool__not_looked_at, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(security_rules__only_when_no_service_is_left, set_up,

@@ -153,11 +153,37 @@ static void joined_one_refused_for_a_right__asked_for_while_all_stands(void **st
     }
 }
 
-/* Another process does not know which write was refused. */
-static void refused_in_another_process__spared(void **state)
+/* Another process does not know which write was refused, and asks for all of them. */
+static void refused_in_another_process__asked_for_while_all_stands(void **state)
+{
+    static const char asked[] = "balancers: change load balancer lb2 [web]\n"
+                                "balancers: change backend address pool lb2/default-web [web]\n";
+    static const char *const names[] = {"lb2", "default-web"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = about_to_move(r, LOCAL, false);
+        web->flags = TT_ITEM_SPARE | TT_ITEM_ASKS;
+        refuse(r, names[i], 0, ERR_FORBIDDEN);
+        stage_rig_reconcile(r);
+        assert_int_equal(web->code, TT_IN_USE);
+        written(r, asked);
+        same_text("lb1", frontends(r, "lb1"), "aapi aweb");
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, arena_printf(r->a, "%s" MOVED POOL("lb2"), asked));
+        web->flags = 0;
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
+}
+
+/* Machines that would be written are not known yet. */
+static void refused_in_another_process__pools_of_interfaces__spared(void **state)
 {
     struct stage_rig *r = *state;
-    struct rig_service *web = about_to_move(r, LOCAL, false);
+    struct rig_service *web = about_to_move(r, NULL, false);
+    r->p.config.pool_type = AZURE_POOL_NIC;
     web->flags = TT_ITEM_SPARE | TT_ITEM_ASKS;
     stage_rig_run(r);
     assert_int_equal(web->code, TT_IN_USE);
@@ -170,7 +196,8 @@ UNIT_MAIN(stages_back)
         RIG_TEST(joined_balancer_refused__put_back_at_once),
         cmocka_unit_test(nodes_of_the_joined_one_refused__moves_back),
         cmocka_unit_test(joined_one_refused_for_a_right__asked_for_while_all_stands),
-        RIG_TEST(refused_in_another_process__spared),
+        cmocka_unit_test(refused_in_another_process__asked_for_while_all_stands),
+        RIG_TEST(refused_in_another_process__pools_of_interfaces__spared),
         RIG_TEST(left_balancer_refused__stays_as_it_is),
         RIG_TEST(left_balancer_was_deleted__is_there_again),
     };

@@ -307,21 +307,51 @@ static void shared_address__port_taken_over_in_the_same_sync__admits_its_new_own
     stage_rig_settled(r);
 }
 
-/* So does a private link whose subnet does not exist, also beside another edit. */
-static void link__in_a_subnet_that_is_not_there__refused_before_the_first_write(void **state)
+/* A private link that cannot be is refused alone, without a write of it; what else the edit asks
+ * for is carried out. */
+static void link__that_cannot_be__refused_alone(void **state)
 {
-    struct stage_rig *r = *state;
-    struct rig_service *web = ADD(r, "web");
-    stage_rig_run(r);
-    edit(r, web,
-         "{\"azure-disable-load-balancer-floating-ip\":\"true\",\"azure-pls-create\":\"true\","
-         "\"azure-pls-ip-configuration-subnet\":\"nope\"}");
-    assert_int_equal(web->code, TT_NOT_FOUND);
-    same_text("message", web->message, "subnet nope of the private link service does not exist");
-    written(r, "");
-    web->verb = TT_VERB_ENSURE;
-    stage_rig_plan(r);
-    written(r, "");
+    static const struct {
+        const char *annotation, *message;
+        int code;
+    } rows[] = {
+        {"\"azure-pls-ip-configuration-subnet\":\"nope\"",
+         "subnet nope of the private link service does not exist", TT_NOT_FOUND},
+        {"\"azure-pls-ip-configuration-ip-address\":\"192.0.2.9\"",
+         "annotation service.beta.kubernetes.io/azure-pls-ip-configuration-ip-address: 192.0.2.9 "
+         "is "
+         "not in subnet subnet (10.0.0.0/16)",
+         TT_INVALID},
+        {"\"azure-pls-ip-configuration-ip-address\":\"10.0.0.3\"",
+         "annotation service.beta.kubernetes.io/azure-pls-ip-configuration-ip-address: 10.0.0.3 is "
+         "reserved by Azure in subnet subnet (10.0.0.0/16)",
+         TT_INVALID},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web =
+            stage_rig_add(r, "web", "{\"azure-load-balancer-internal\":\"true\"}", NULL);
+        stage_rig_run(r);
+        web->spec = "\"ports\":[{\"port\":81,\"nodePort\":30081}]";
+        const char *notes = arena_printf(r->a,
+                                         "{\"azure-load-balancer-internal\":\"true\","
+                                         "\"azure-pls-create\":\"true\",%s}",
+                                         rows[i].annotation);
+        web->annotations = notes;
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_plan(r);
+        written(r, "balancers: change load balancer kubernetes-internal [web]\n");
+        edit(r, web, notes);
+        written(r, "balancers: change load balancer kubernetes-internal [web]\n");
+        same_text("message", web->message, rows[i].message);
+        assert_int_equal(web->code, rows[i].code);
+        same_text("rules", stage_rig_elements(r, "kubernetes-internal", "loadBalancingRules"),
+                  "aweb-TCP-81");
+        edit(r, web, notes);
+        written(r, "");
+        stage_rig_free(r);
+    }
 }
 
 /* A public address that a Service keeps asking for when it is made internal, or any other one
@@ -604,7 +634,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(second_family__name_taken_by_the_first__refused_before_the_first_write),
         RIG_TEST(shared_address__port_taken_over_in_the_same_sync__admits_its_new_owner_s_clients),
-        RIG_TEST(link__in_a_subnet_that_is_not_there__refused_before_the_first_write),
+        cmocka_unit_test(link__that_cannot_be__refused_alone),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),

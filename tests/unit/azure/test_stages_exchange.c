@@ -41,6 +41,33 @@ static void ports__exchanged_at_a_shared_address__both_get_them_in_one_write(voi
     stage_rig_settled(r);
 }
 
+/* Without floating IP traffic arrives at node ports, which are new ones with the ports: these are
+ * open before the balancer sends it there, and the former ones are closed after. */
+static void ports__exchanged_without_floating_ip__let_in_before(void **state)
+{
+    struct stage_rig *r = *state;
+    const char *sinks = "{\"azure-disable-load-balancer-floating-ip\":\"true\"}";
+    const char *shares = "{\"azure-disable-load-balancer-floating-ip\":\"true\","
+                         "\"azure-load-balancer-ipv4\":\"20.0.0.1\"}";
+    stage_rig_two_balancers(r);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", sinks, PORT(80, 30080));
+    stage_rig_run(r);
+    struct rig_service *api = stage_rig_add(r, "api", shares, PORT(81, 30081));
+    stage_rig_run(r);
+    succeeded(api);
+    ask(web, sinks, PORT(81, 30181));
+    ask(api, shares, PORT(80, 30180));
+    stage_rig_run(r);
+    succeeded(web);
+    succeeded(api);
+    written(r, "admit: change network security group nsg [api web]\n"
+               "balancers: change load balancer lb1 [api web]\n"
+               "security: change network security group nsg [web]\n");
+    same_text("rules", stage_rig_rules(r), "30181>10.0.1.0 30180>10.0.1.0");
+    stage_rig_settled(r);
+}
+
 /* Of three that pass their ports on in a ring one asks for what is not: none leaves what the
  * others wait for. */
 static void ports__in_a_ring_with_one_that_cannot__all_keep_theirs(void **state)
@@ -209,6 +236,18 @@ static void private_address__shared_no_more__another_one_is_taken(void **state)
     stage_rig_settled(r);
 }
 
+/* A port, and n ranges in 10.0.0.0/8 or another block. */
+static const char *with_ranges(struct arena *a, int block, int n)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append(&b, PORT(80, 30080) ",\"loadBalancerSourceRanges\":[");
+    for (int i = 0; i < n; i++) {
+        str_appendf(&b, "%s\"%d.%d.%d.0/25\"", i > 0 ? "," : "", block, i / 256, i % 256);
+    }
+    str_append(&b, "]");
+    return str_buf_to_arena(&b, a);
+}
+
 /* A balancer with as many frontends as Azure allows: no public IP is made for one more. */
 static void full_balancer__a_new_service__refused_before_the_first_write(void **state)
 {
@@ -228,6 +267,30 @@ static void full_balancer__a_new_service__refused_before_the_first_write(void **
               "load balancer kubernetes: load balancer kubernetes would have 601 frontends, but "
               "Azure allows 600");
     written(r, "");
+}
+
+/* Half of a group's 4,000 source addresses are there: a Service with more of its own than are left
+ * gets no public IP; a smaller one does. */
+static void ranges__more_than_the_group_takes__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = stage_rig_add(r, "api", NULL, with_ranges(r->a, 10, 2000));
+    stage_rig_run(r);
+    succeeded(api);
+    struct rig_service *web = stage_rig_add(r, "web", NULL, with_ranges(r->a, 11, 2001));
+    stage_rig_plan(r);
+    assert_int_equal(web->code, TT_QUOTA);
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    assert_int_equal(web->code, TT_QUOTA);
+    same_text("message", web->message,
+              "the security group exceeds the maximum number of source IP addresses "
+              "(4001 > 4000)");
+    written(r, "");
+    ask(web, NULL, with_ranges(r->a, 11, 2000));
+    stage_rig_run(r);
+    succeeded(web);
+    stage_rig_settled(r);
 }
 
 /* Azure counts the rules of each network interface, and says how many it takes when it refuses one
@@ -307,6 +370,7 @@ UNIT_MAIN(stages_exchange)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(ports__exchanged_at_a_shared_address__both_get_them_in_one_write),
+        RIG_TEST(ports__exchanged_without_floating_ip__let_in_before),
         RIG_TEST(ports__in_a_ring_with_one_that_cannot__all_keep_theirs),
         RIG_TEST(ports__exchanged_beside_a_refused_one__the_two_get_them),
         RIG_TEST(addresses__exchanged_in_one_batch__both_get_them),
@@ -314,6 +378,7 @@ UNIT_MAIN(stages_exchange)
         RIG_TEST(private_addresses__exchange_refused__former_frontends_are_put_back),
         RIG_TEST(private_address__shared_no_more__another_one_is_taken),
         RIG_TEST(full_balancer__a_new_service__refused_before_the_first_write),
+        RIG_TEST(ranges__more_than_the_group_takes__refused_before_the_first_write),
         RIG_TEST(full_interfaces__once_told__refused_before_the_first_write),
         RIG_TEST(admitted__for_a_refused_balancer__goes_at_once),
         RIG_TEST(address__of_another_with_the_same_port__refused_before_the_first_write),

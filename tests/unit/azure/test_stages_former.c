@@ -17,6 +17,7 @@
     "\"20.9.9.9\",\"publicIPAddressVersion\":\"IPv4\",\"publicIPAllocationMethod\":\"Static\"}}"
 #define SUBNET "{\"name\":\"apps\",\"properties\":{\"addressPrefix\":\"10.9.0.0/16\"}}"
 #define FORMER "aweb-interim-"
+#define SHARED "{" IN ",\"azure-load-balancer-ipv4\":\"10.0.7.7\"}"
 
 static void holds(const char *text, const char *want)
 {
@@ -205,6 +206,137 @@ static void another_subnet__former_frontend_serves_until_the_status(void **state
     stage_rig_settled(r);
 }
 
+#define ONE  "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\"]"
+#define BOTH "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+
+/* From two families to one; the status cannot be written at first. */
+static void gives_up_a_family(struct stage_rig *r, const char *annotations, const char *lb)
+{
+    struct rig_service *web = stage_rig_add(r, "web", annotations, BOTH);
+    stage_rig_run(r);
+    succeeded(web);
+    const char *before = web->status;
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    web->unwritten = TT_TRANSIENT;
+    stage_rig_run(r);
+    same_text("frontends", fronts(r, lb), "aweb aweb-IPv6");
+    same_text("rules", stage_rig_elements(r, lb, "loadBalancingRules"),
+              "aweb-TCP-80 aweb-TCP-80-IPv6");
+    bool let_in = *stage_rig_rules(r) != '\0'; /* internal ones need no rule */
+    assert_true(!let_in || strstr(stage_rig_rules(r), strchr(before, ' ') + 1) != NULL);
+    web->status = before;
+    web->unwritten = TT_OK;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("after", web->status, arena_printf(r->a, "%.*s", (int)strcspn(before, " "), before));
+    same_text("frontends", fronts(r, lb), "aweb");
+    same_text("rules", stage_rig_elements(r, lb, "loadBalancingRules"), "aweb-TCP-80");
+    assert_null(strstr(stage_rig_rules(r), strchr(before, ' ') + 1));
+    stage_rig_settled(r);
+}
+
+static void one_family_fewer__its_frontend_serves_until_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    gives_up_a_family(r, NULL, "kubernetes");
+    same_text("public IPs", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
+}
+
+static void one_family_fewer_internal__its_frontend_serves_until_the_status(void **state)
+{
+    gives_up_a_family(*state, "{" IN "}", "kubernetes-internal");
+}
+
+/* They lead to nodes of another family, so they do not meet. */
+static void one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", "{\"a\":\"\"" SINKS, BOTH);
+    stage_rig_run(r);
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    web->unwritten = TT_TRANSIENT;
+    stage_rig_run(r);
+    same_text("frontends", fronts(r, "kubernetes"), "aweb aweb-IPv6");
+}
+
+/* A Service that has its link at the frontend that stays asks for none at the other one. */
+static void one_family_fewer_with_a_link__asks_for_none_of_the_other(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" IN ",\"azure-pls-create\":\"true\"}", BOTH);
+    stage_rig_run(r);
+    succeeded(web);
+    web->spec = ONE;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("frontends", fronts(r, "kubernetes-internal"), "aweb");
+    stage_rig_settled(r);
+}
+
+/* From a frontend of its own in another subnet to one that it shares. */
+static void to_a_shared_address__former_frontend_goes_after_the_status(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_put(r, AZURE_SUBNETS, SUBNET);
+    (void)stage_rig_add(r, "web", SHARED, NULL);
+    struct rig_service *api =
+        stage_rig_add(r, "api", APPS, "\"ports\":[{\"port\":81,\"nodePort\":30081}]");
+    stage_rig_run(r);
+    same_text("before", fronts(r, "kubernetes-internal"), "aapi-apps aweb");
+    edit(api, SHARED);
+    stage_rig_run(r);
+    succeeded(api);
+    same_text("status", api->status, "10.0.7.7");
+    same_text("frontends", fronts(r, "kubernetes-internal"), "aweb");
+    same_text("rules", stage_rig_elements(r, "kubernetes-internal", "loadBalancingRules"),
+              "aweb-TCP-80 aapi-TCP-81");
+    stage_rig_settled(r);
+}
+
+static void note_effects(struct stage_rig *r, const struct tt_plan *view)
+{
+    struct str_buf *told = r->arg;
+    (void)view;
+    for (size_t i = 0; r->plan != NULL && i < r->plan->n_services; i++) {
+        for (size_t k = 0; k < r->plan->services[i].n_effects; k++) {
+            str_appendf(told, "%s: %s\n", r->plan->services[i].key,
+                        r->plan->services[i].effects[k]);
+        }
+    }
+}
+
+/* Its rules leave the other Service's frontend in the write that makes its own, before the status
+ * tells that: the plan says so. */
+static void from_a_shared_address__interruption_announced(void **state)
+{
+    static const struct {
+        const char *shared, *own;
+    } rows[] = {{SHARED, "{" IN "}"}, {MINE, NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        struct str_buf told = STR_BUF_INIT;
+        stage_rig_put(r, AZURE_PIPS, USERS_PIP);
+        (void)stage_rig_add(r, "api", rows[i].shared,
+                            "\"ports\":[{\"port\":81,\"nodePort\":30081}]");
+        struct rig_service *web = stage_rig_add(r, "web", rows[i].shared, NULL);
+        stage_rig_run(r);
+        edit(web, rows[i].own);
+        r->reported = note_effects;
+        r->arg = &told;
+        stage_rig_plan(r);
+        holds(str_buf_text(&told), "web: Traffic is interrupted until the status shows");
+        str_buf_done(&told);
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
 UNIT_MAIN(stages_former)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +348,12 @@ UNIT_MAIN(stages_former)
         RIG_TEST(without_floating_ip__exchanged_at_once_and_announced),
         RIG_TEST(no_room__exchanged_at_once),
         RIG_TEST(another_subnet__former_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_internal__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_without_floating_ip__its_frontend_serves_until_the_status),
+        RIG_TEST(one_family_fewer_with_a_link__asks_for_none_of_the_other),
+        RIG_TEST(to_a_shared_address__former_frontend_goes_after_the_status),
+        RIG_TEST(from_a_shared_address__interruption_announced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

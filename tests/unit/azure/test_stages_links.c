@@ -102,6 +102,42 @@ static void cannot_move__keeps_its_link(void **state)
     same_text("link", stands_on(r, "pls-aweb"), "lb1-internal/aweb");
 }
 
+#define SUBNET  "{\"name\":\"apps\",\"properties\":{\"addressPrefix\":\"10.9.0.0/16\"}}"
+#define IN_APPS "{" CREATE "," INTERNAL ",\"azure-load-balancer-internal-subnet\":\"apps\"}"
+
+/* The former frontend keeps its link until the status tells the new address; the new one has its
+ * own by then. */
+static void another_subnet__the_former_link_goes_last(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
+    stage_rig_run(r);
+    stage_rig_put(r, AZURE_SUBNETS, SUBNET);
+    ensure(r, web, IN_APPS);
+    succeeded(web);
+    written(r, "balancers: change load balancer kubernetes-internal [web]\n"
+               "links: change subnet apps [web]\n"
+               "links: create private link service pls-aweb-apps [web]\n"
+               "sever: delete private link service pls-aweb [web]\n"
+               "release: change load balancer kubernetes-internal [web]\n");
+    same_text("after", stands_on(r, "pls-aweb-apps"), "kubernetes-internal/aweb-apps");
+    stage_rig_settled(r);
+}
+
+static void another_subnet__refused__the_link_stays(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
+    stage_rig_run(r);
+    stage_rig_put(r, AZURE_SUBNETS, SUBNET);
+    r->fail = "kubernetes-internal";
+    r->fail_times = 1;
+    r->fail_code = ERR_INVALID;
+    ensure(r, web, IN_APPS);
+    assert_int_equal(web->code, ERR_INVALID);
+    same_text("link", stands_on(r, "pls-aweb"), "kubernetes-internal/aweb");
+}
+
 /* A move that was cut off: frontends of one name on both balancers, the link on one
  * or the other. */
 static void half_moved__only_the_link_on_the_old_one_goes(void **state)
@@ -260,6 +296,8 @@ UNIT_MAIN(stages_links)
         RIG_TEST(last_one_moves__the_old_balancer_can_go),
         RIG_TEST(two_trade_places__their_links_too),
         RIG_TEST(cannot_move__keeps_its_link),
+        RIG_TEST(another_subnet__the_former_link_goes_last),
+        RIG_TEST(another_subnet__refused__the_link_stays),
         RIG_TEST(half_moved__only_the_link_on_the_old_one_goes),
         RIG_TEST(internal_to_external__link_with_it),
         RIG_TEST(named_by_another__stays_where_it_is),

@@ -172,6 +172,7 @@ struct stand *stand_new(uint32_t capabilities)
     make_client(r);
     r->syncer = (struct syncer){
         .desc = &r->provider->desc,
+        .scope = sync_scope_of(&r->provider->desc),
         .provider = r->provider,
         .clock = r->clock,
         .rng = rng_real(),
@@ -483,4 +484,35 @@ void stand_wait_idle(struct queue *q)
     }
     cond_done(&never);
     mutex_done(&m);
+}
+
+/* ---- the mark -------------------------------------------------------------------------------- */
+
+static void note_flags(void *arg, struct fake_provider *p, const struct tt_call *call,
+                       const struct tt_item *item)
+{
+    (void)p;
+    (void)call;
+    if (item->verb == TT_VERB_ENSURE) {
+        *(uint32_t *)arg = item->flags;
+    }
+}
+
+struct stand *stand_noting(const char *ip, uint32_t capabilities, uint32_t operations,
+                           uint32_t *flags)
+{
+    struct stand *r = stand_new(capabilities);
+    r->provider->ip = ip;
+    r->provider->plan_operations = operations;
+    r->provider->during = note_flags;
+    r->provider->during_arg = flags;
+    stand_node(r, "node-0", NULL, NULL);
+    return r;
+}
+
+void stand_sync(struct stand *r, const char *spec, const char *meta, const char *status)
+{
+    stand_service(r, "web", spec, meta, status);
+    stand_add(r, "web", TT_REASON_SPEC);
+    stand_run(r);
 }

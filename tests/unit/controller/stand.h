@@ -74,6 +74,10 @@ struct stand {
 /* Without objects; lists count as complete. */
 struct stand *stand_new(uint32_t capabilities);
 void stand_free(struct stand *r);
+/* With node-0, and a provider that serves at `ip` with plans of so many operations; *flags gets
+ * those of each ensure. */
+struct stand *stand_noting(const char *ip, uint32_t capabilities, uint32_t operations,
+                           uint32_t *flags);
 /* After changing r->provider->desc (batches, classes, finalizers). */
 void stand_describe(struct stand *r);
 
@@ -91,6 +95,8 @@ void stand_slice(struct stand *r, const char *name, const char *service, const c
 
 /* Puts demo/NAME into the queue, whatever the handlers think. */
 void stand_add(struct stand *r, const char *name, uint32_t reasons);
+/* Puts demo/web into the store as stand_service() does, and syncs it as one that was edited. */
+void stand_sync(struct stand *r, const char *spec, const char *meta, const char *status);
 /* Deals with everything that is due now; returns how many batches that were. */
 int stand_run(struct stand *r);
 /* Moves the clock, then stand_run(). */
@@ -119,6 +125,9 @@ const char *stand_story(struct stand *r);
 #define STAND_CLUSTER_IP "\"type\":\"ClusterIP\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]"
 #define STAND_WITH_F     "\"finalizers\":[\"" STAND_F "\"]"
 #define STAND_DELETING   "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""
+/* Our mark (common/lb/mark_rules.h) with this text, in annotations. */
+#define STAND_MARK(text)                                                                           \
+    "\"trimtab.io/carried-out-by\":\"fake " text "\",\"trimtab.io/carried-out\":\"" text "\""
 #define STAND_STATUS(ip) "\"loadBalancer\":{\"ingress\":[{\"ip\":\"" ip "\",\"ipMode\":\"VIP\"}]}"
 
 #endif

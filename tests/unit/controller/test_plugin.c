@@ -75,7 +75,7 @@ static void plugin__wrong_version__says_both(void **state)
 
     f->d.abi_major = 2;
     f->d.abi_minor = 7;
-    want_fault(&f->d, "x.so: it was built for provider ABI 2.7, this trimtab speaks 1.13");
+    want_fault(&f->d, "x.so: it was built for provider ABI 2.7, this trimtab speaks 1.14");
 }
 
 static void plugin__sizes__too_small_and_absurd(void **state)

@@ -65,7 +65,7 @@ static void caps__plan_with_work__finalizer_once_and_events(void **state)
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
     assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"],"
-                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
+                        "\"annotations\":{" STAND_MARK("uid-web") "}}}",
                         stand_patch(r, 0));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
@@ -316,7 +316,7 @@ static void own__ensured__its_finalizer_and_no_event(void **state)
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
     assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" OWN_F "\"],"
-                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
+                        "\"annotations\":{" STAND_MARK("uid-web") "}}}",
                         stand_patch(r, 0));
     assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
     stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]", STAND_STATUS("192.0.2.1"));

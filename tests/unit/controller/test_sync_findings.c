@@ -94,6 +94,19 @@ static void finding__after_a_start__no_event(void **state)
     stand_free(r);
 }
 
+/* It was made while no controller ran, and gets its load balancer now: nothing of it is old. */
+static void finding__first_load_balancer_after_a_start__one_event(void **state)
+{
+    struct stand *r = stand_of(1);
+    (void)state;
+
+    r->provider->finding = "annotation a is odd";
+    sync_once(r, TT_REASON_RESYNC, NULL);
+    sync_once(r, TT_REASON_RESYNC, SERVED);
+    assert_int_equal(1, count(stand_events(r), "Warning AnnotationIgnored annotation a is odd"));
+    stand_free(r);
+}
+
 static void finding__the_sync_fails_again_and_again__one_event(void **state)
 {
     struct stand *r = stand_of(1);
@@ -109,6 +122,13 @@ static void finding__the_sync_fails_again_and_again__one_event(void **state)
     stand_advance(r, 600000);
     assert_int_equal(1, count(stand_events(r), "AnnotationIgnored"));
     stand_free(r);
+}
+
+static void fail_next(struct stand *r, const char *stands)
+{
+    r->provider->stands_nobody = stands;
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN, "no", 0, false});
 }
 
 static void nobody__new_service__event_and_condition_with_the_status(void **state)
@@ -144,6 +164,27 @@ static void nobody__goes_on__told_once_and_cleared_when_it_ends(void **state)
     assert_int_equal(before + 1, stand_patches(r));
     assert_non_null(strstr(stand_patch(r, before), "\"$patch\":\"delete\""));
     assert_int_equal(1, count(stand_events(r), "LoadBalancerServesNobody"));
+    stand_free(r);
+}
+
+/* The next sync begins before the watch has shown the condition. */
+static void nobody__told_and_not_yet_seen__cleared_all_the_same(void **state)
+{
+    struct stand *r = stand_of(1);
+    (void)state;
+
+    fail_next(r, "forwarding rule f is missing");
+    sync_once(r, TT_REASON_SPEC, SERVED);
+    size_t before = stand_patches(r);
+    assert_non_null(strstr(stand_patch(r, before - 1), "\"LoadBalancerServesNobody\""));
+    sync_once(r, TT_REASON_RESYNC, SERVED);
+    assert_true(stand_patches(r) > before);
+    const char *last = stand_patch(r, stand_patches(r) - 1);
+    assert_non_null(strstr(last, "\"$patch\":\"delete\",\"type\":\"LoadBalancerServesNobody\""));
+    r->provider->plan_operations = 0;
+    before = stand_patches(r);
+    sync_once(r, TT_REASON_RESYNC, SERVED);
+    assert_int_equal(before, stand_patches(r)); /* once is enough */
     stand_free(r);
 }
 
@@ -204,13 +245,6 @@ static void nobody__the_sync_failed__not_told(void **state)
     stand_free(r);
 }
 
-static void fail_next(struct stand *r, const char *stands)
-{
-    r->provider->stands_nobody = stands;
-    fake_provider_answer(r->provider,
-                         (struct fake_answer){TT_VERB_ENSURE, TT_FORBIDDEN, "no", 0, false});
-}
-
 /* The plan would serve, and failed; what stands does not. */
 static void stands_nobody__the_sync_failed__event_and_condition_once(void **state)
 {
@@ -253,9 +287,11 @@ UNIT_MAIN(sync_findings)
         cmocka_unit_test(finding__made_then_resynced__one_event),
         cmocka_unit_test(finding__another_one_after_an_edit__another_event),
         cmocka_unit_test(finding__after_a_start__no_event),
+        cmocka_unit_test(finding__first_load_balancer_after_a_start__one_event),
         cmocka_unit_test(finding__the_sync_fails_again_and_again__one_event),
         cmocka_unit_test(nobody__new_service__event_and_condition_with_the_status),
         cmocka_unit_test(nobody__goes_on__told_once_and_cleared_when_it_ends),
+        cmocka_unit_test(nobody__told_and_not_yet_seen__cleared_all_the_same),
         cmocka_unit_test(nobody__taken_over__nothing_is_written_and_no_event),
         cmocka_unit_test(nobody__made_by_an_earlier_process__told_without_a_change),
         cmocka_unit_test(nobody__told_by_an_earlier_process__not_again),

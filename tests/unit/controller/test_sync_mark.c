@@ -25,36 +25,6 @@
 #define NOTED(annotations) STAND_WITH_F ",\"annotations\":{" annotations "}"
 #define RANGES             STAND_LB ",\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]"
 
-/* The flags of the last ensure. */
-static void note_flags(void *arg, struct fake_provider *p, const struct tt_call *call,
-                       const struct tt_item *item)
-{
-    (void)p;
-    (void)call;
-    if (item->verb == TT_VERB_ENSURE) {
-        *(uint32_t *)arg = item->flags;
-    }
-}
-
-static struct stand *stand_noting(uint32_t caps, uint32_t operations, uint32_t *flags)
-{
-    struct stand *r = stand_new(caps);
-
-    r->provider->ip = IP;
-    r->provider->plan_operations = operations;
-    r->provider->during = note_flags;
-    r->provider->during_arg = flags;
-    stand_node(r, "node-0", NULL, NULL);
-    return r;
-}
-
-static void sync(struct stand *r, const char *spec, const char *meta, const char *status)
-{
-    stand_service(r, "web", spec, meta, status);
-    stand_add(r, "web", TT_REASON_SPEC);
-    stand_run(r);
-}
-
 static void has(struct stand *r, size_t nth, const char *text)
 {
     if (strstr(stand_patch(r, nth), text) == NULL) {
@@ -69,8 +39,8 @@ static void made__mark_comes_with_the_finalizer_and_names_the_address_with_the_s
     uint32_t flags = 0;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
-        struct stand *r = stand_noting(caps[i], 1, &flags);
-        sync(r, STAND_LB, NULL, NULL);
+        struct stand *r = stand_noting(IP, caps[i], 1, &flags);
+        stand_sync(r, STAND_LB, NULL, NULL);
         assert_int_equal(2, stand_patches(r));
         has(r, 0, STAND_F);
         has(r, 0, MARK "}");
@@ -84,9 +54,9 @@ static void made__mark_comes_with_the_finalizer_and_names_the_address_with_the_s
 static void made__stopped_in_the_middle__next_process_knows(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, NOTED(MARK), NULL);
+    stand_sync(r, STAND_LB, NOTED(MARK), NULL);
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
     assert_int_equal(1, stand_patches(r));
     has(r, 0, MARKED);
@@ -97,11 +67,11 @@ static void made__stopped_in_the_middle__next_process_knows(void **state)
 static void made__fails_and_view_is_older__mark_is_known(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT, "no", 0, false});
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(1, stand_patches(r));
     stand_advance(r, 60000);
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
@@ -112,9 +82,10 @@ static void made__fails_and_view_is_older__mark_is_known(void **state)
 static void taken_over__nothing_is_written_or_put_right(void **state)
 {
     uint32_t flags = TT_ITEM_PUT_RIGHT;
-    struct stand *r = stand_noting(CAPS, 1, &flags); /* a plan that corrects what upstream would */
+    struct stand *r =
+        stand_noting(IP, CAPS, 1, &flags); /* a plan that corrects what upstream would */
     (void)state;
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(0, flags);
     assert_int_equal(0, stand_patches(r));
     stand_free(r);
@@ -125,9 +96,9 @@ static void taken_over__nothing_is_written_or_put_right(void **state)
 static void finished__what_another_controller_began__mark_comes_with_the_status(void **state)
 {
     uint32_t flags = TT_ITEM_PUT_RIGHT;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    stand_sync(r, STAND_LB, STAND_WITH_F, NULL);
     assert_int_equal(0, flags);
     assert_int_equal(1, stand_patches(r));
     has(r, 0, MARKED);
@@ -143,9 +114,9 @@ static void mark__another_objects_or_another_load_balancers__does_not_count(void
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
         uint32_t flags = TT_ITEM_PUT_RIGHT;
-        struct stand *r = stand_noting(CAPS, 0, &flags);
+        struct stand *r = stand_noting(IP, CAPS, 0, &flags);
         const char *meta = arena_printf(r->a, STAND_WITH_F ",\"annotations\":{%s}", marks[i]);
-        sync(r, STAND_LB, meta, STAND_STATUS(IP));
+        stand_sync(r, STAND_LB, meta, STAND_STATUS(IP));
         assert_int_equal(0, flags);
         assert_int_equal(0, stand_patches(r));
         stand_free(r);
@@ -157,15 +128,15 @@ static void mark__another_objects_or_another_load_balancers__does_not_count(void
 static void edited__mark_before_the_first_write_and_never_again(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 0, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 0, &flags);
     (void)state;
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     r->provider->plan_operations = 1;
-    sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     assert_int_equal(1, stand_patches(r));
     has(r, 0, EDITED);
-    sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     assert_int_equal(1, stand_patches(r));
     stand_free(r);
@@ -176,20 +147,20 @@ static void not_edited__no_mark(void **state)
 {
     static const char *const wishes[] = {"example.com/wish*"};
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 0, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 0, &flags);
     (void)state;
     r->provider->desc.wish_annotations = wishes;
     r->provider->desc.n_wish_annotations = 1;
     stand_describe(r);
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
-    sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
     r->provider->plan_operations = 1;
-    sync(r, RANGES, NOTED("\"example.com/note\":\"x\""), STAND_STATUS(IP));
+    stand_sync(r, RANGES, NOTED("\"example.com/note\":\"x\""), STAND_STATUS(IP));
     assert_int_equal(0, flags);
     stand_node(r, "node-1", NULL, NULL);
     stand_nodes_changed(r);
     assert_int_equal(0, stand_patches(r));
-    sync(r, RANGES, NOTED("\"example.com/wish-1\":\"x\""), STAND_STATUS(IP));
+    stand_sync(r, RANGES, NOTED("\"example.com/wish-1\":\"x\""), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     assert_int_equal(1, stand_patches(r));
     stand_free(r);
@@ -198,17 +169,17 @@ static void not_edited__no_mark(void **state)
 static void address_changes__mark_follows_in_the_same_request(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->provider->ip = "203.0.113.20";
-    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
     assert_int_equal(1, stand_patches(r));
     has(r, 0, "\"" KEY "\":\"uid-web 203.0.113.20\"");
     has(r, 0, "\"ingress\"");
     stand_free(r);
-    r = stand_noting(CAPS, 1, &flags);
+    r = stand_noting(IP, CAPS, 1, &flags);
     r->provider->ip = "203.0.113.20";
-    sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
     assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
     has(r, 0, "\"" KEY "\":\"uid-web 203.0.113.20 edited\"");
     stand_free(r);
@@ -217,10 +188,10 @@ static void address_changes__mark_follows_in_the_same_request(void **state)
 static void taken_over__address_changes__no_mark(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->provider->ip = "203.0.113.20";
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(1, stand_patches(r));
     assert_null(strstr(stand_patch(r, 0), KEY));
     stand_free(r);
@@ -240,8 +211,8 @@ static void load_balancer_goes__mark_goes_with_the_finalizer(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         uint32_t flags = 0;
-        struct stand *r = stand_noting(CAPS, 1, &flags);
-        sync(r, rows[i].spec, rows[i].meta, STAND_STATUS(IP));
+        struct stand *r = stand_noting(IP, CAPS, 1, &flags);
+        stand_sync(r, rows[i].spec, rows[i].meta, STAND_STATUS(IP));
         has(r, 0, "$deleteFromPrimitiveList/finalizers");
         has(r, 0, GONE);
         stand_free(r);
@@ -252,10 +223,10 @@ static void load_balancer_goes__mark_goes_with_the_finalizer(void **state)
 static void refused__finalizer_goes_on_alone(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     stand_refuse(r, "PATCH", "/services/", 422, "Invalid", "annotation not allowed");
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(3, stand_patches(r));
     has(r, 1, STAND_F);
     assert_null(strstr(stand_patch(r, 1), KEY));
@@ -269,18 +240,18 @@ static void refused__finalizer_goes_on_alone(void **state)
 static void refused__answer_about_the_status_lost__mark_follows(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "not now");
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(3, stand_patches(r));
     has(r, 2, MARKED);
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(4, stand_patches(r));
     has(r, 3, MARKED);
     assert_null(strstr(stand_patch(r, 3), "\"ingress\""));
     assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
-    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
     assert_int_equal(4, stand_patches(r));
     stand_free(r);
 }
@@ -289,14 +260,14 @@ static void refused__answer_about_the_status_lost__mark_follows(void **state)
 static void refused_always__load_balancer_is_made_all_the_same(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->forbidden = KEY;
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(5, stand_patches(r)); /* finalizer and status, each joined at first */
     has(r, 1, STAND_F);
     has(r, 4, "\"ingress\"");
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(6, stand_patches(r));
     stand_advance(r, 600000);
     assert_int_equal(6, stand_patches(r));
@@ -311,11 +282,11 @@ static void made__under_a_name_that_was_used__is_made(void **state)
     uint32_t flags = 0;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(older); i++) {
-        struct stand *r = stand_noting(CAPS, 1, &flags);
-        sync(r, STAND_LB, "\"uid\":\"older\"", NULL);
-        sync(r, older[i], "\"uid\":\"older\"," STAND_WITH_F, STAND_STATUS(IP));
+        struct stand *r = stand_noting(IP, CAPS, 1, &flags);
+        stand_sync(r, STAND_LB, "\"uid\":\"older\"", NULL);
+        stand_sync(r, older[i], "\"uid\":\"older\"," STAND_WITH_F, STAND_STATUS(IP));
         size_t n = stand_patches(r);
-        sync(r, STAND_LB, NULL, NULL);
+        stand_sync(r, STAND_LB, NULL, NULL);
         assert_int_equal(n + 2, stand_patches(r));
         has(r, n, MARK "}");
         has(r, n + 1, MARKED);
@@ -354,11 +325,11 @@ static void refuse_then_fail(void *arg, struct fake_provider *p, const struct tt
 static void made__mark_refused_beside_the_status__follows_alone(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(0, 1, &flags); /* the finalizer comes before the call */
+    struct stand *r = stand_noting(IP, 0, 1, &flags); /* the finalizer comes before the call */
     (void)state;
     r->provider->during = refuse_status;
     r->provider->during_arg = r;
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(4, stand_patches(r));
     has(r, 0, MARK "}");
     has(r, 1, "\"ingress\"");
@@ -385,10 +356,10 @@ static void made__mark_refused_twice_beside_the_status__follows_alone(void **sta
     uint32_t flags = 0;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
-        struct stand *r = stand_noting(caps[i], 1, &flags);
+        struct stand *r = stand_noting(IP, caps[i], 1, &flags);
         r->provider->during = refuse_status;
         r->provider->during_arg = r;
-        sync(r, STAND_LB, NOTED(MARK), NULL);
+        stand_sync(r, STAND_LB, NOTED(MARK), NULL);
         assert_int_equal(3, stand_patches(r));
         has(r, 1, MARKED);
         has(r, 2, "\"ingress\"");
@@ -405,11 +376,11 @@ static void made__mark_refused_twice_beside_the_status__follows_alone(void **sta
 static void made__mark_lost_beside_the_status__follows_soon(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->provider->during = refuse_then_fail;
     r->provider->during_arg = r;
-    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    stand_sync(r, STAND_LB, STAND_WITH_F, NULL);
     size_t n = stand_patches(r);
     stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     stand_advance(r, 60000);
@@ -422,11 +393,11 @@ static void made__mark_lost_beside_the_status__follows_soon(void **state)
 static void made__mark_refused_and_the_next_ensure_fails__follows_with_that(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->provider->during = refuse_status;
     r->provider->during_arg = r;
-    sync(r, STAND_LB, NOTED(MARK), NULL);
+    stand_sync(r, STAND_LB, NOTED(MARK), NULL);
     assert_int_equal(3, stand_patches(r));
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT, "later", 0, false});
@@ -441,11 +412,11 @@ static void made__mark_refused_and_the_next_ensure_fails__follows_with_that(void
 static void older_provider__no_mark(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
     r->provider->desc.abi_minor = 5;
     stand_describe(r);
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     assert_int_equal(2, stand_patches(r));
     assert_null(strstr(stand_patch(r, 0), KEY));
     assert_null(strstr(stand_patch(r, 1), KEY));
@@ -455,9 +426,9 @@ static void older_provider__no_mark(void **state)
 static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(0, 0, &flags);
+    struct stand *r = stand_noting(IP, 0, 0, &flags);
     (void)state;
-    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     stand_service(r, "web", STAND_LB, NULL, STAND_STATUS(IP));
     stand_run(r);
     assert_int_equal(0, stand_patches(r));
@@ -471,14 +442,14 @@ static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **stat
 static void finalizer__taken_off_while_refused__comes_back_in_a_minute(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 0, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 0, &flags);
     (void)state;
-    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
     for (size_t i = 0; i < 8; i++) {
         fake_provider_answer(r->provider,
                              (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "no", 0, false});
     }
-    sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, RANGES, NOTED(MARKED), STAND_STATUS(IP));
     size_t n = stand_patches(r);
     stand_service(r, "web", RANGES, "\"annotations\":{" MARKED "}", STAND_STATUS(IP));
     stand_run(r);
@@ -498,8 +469,8 @@ static void status__written_over_by_somebody__comes_back_in_a_minute_without_a_m
     uint32_t flags = 0;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(over); i++) {
-        struct stand *r = stand_noting(0, 0, &flags);
-        sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+        struct stand *r = stand_noting(IP, 0, 0, &flags);
+        stand_sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
         assert_int_equal(0, stand_patches(r));
         stand_service(r, "web", STAND_LB, STAND_WITH_F, over[i]);
         stand_run(r);
@@ -515,9 +486,9 @@ static void status__written_over_by_somebody__comes_back_in_a_minute_without_a_m
 static void status__as_it_was_given__no_further_sync(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(0, 0, &flags);
+    struct stand *r = stand_noting(IP, 0, 0, &flags);
     (void)state;
-    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    stand_sync(r, STAND_LB, STAND_WITH_F, NULL);
     assert_int_equal(1, stand_patches(r));
     stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(0, stand_run(r));
@@ -530,14 +501,14 @@ static void status__as_it_was_given__no_further_sync(void **state)
 static void load_balancer_gone__answer_lost_and_asked_for_again__made(void **state)
 {
     uint32_t flags = 0;
-    struct stand *r = stand_noting(CAPS, 1, &flags);
+    struct stand *r = stand_noting(IP, CAPS, 1, &flags);
     (void)state;
-    sync(r, STAND_LB, NULL, NULL);
+    stand_sync(r, STAND_LB, NULL, NULL);
     stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "it was done");
-    sync(r, "\"type\":\"ClusterIP\"", NOTED(MARKED), STAND_STATUS(IP));
+    stand_sync(r, "\"type\":\"ClusterIP\"", NOTED(MARKED), STAND_STATUS(IP));
     int n = stand_patches(r);
     r->n_refusals = 0;
-    sync(r, RANGES, NULL, NULL);
+    stand_sync(r, RANGES, NULL, NULL);
     assert_int_equal(n + 2, stand_patches(r));
     has(r, (size_t)n, STAND_F);
     has(r, (size_t)n, MARK "}");

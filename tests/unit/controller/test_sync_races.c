@@ -231,7 +231,7 @@ static void finalizers__taken_off_and_still_shown__put_there_again(void **state)
     assert_int_equal(2, stand_patches(r));
     assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F
                         "\",\"" OWN_F "\"],"
-                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
+                        "\"annotations\":{" STAND_MARK("uid-web") "}}}",
                         stand_patch(r, 1));
     stand_service(r, "web", STAND_LB ",\"loadBalancerIP\":\"203.0.113.10\"", BOTH,
                   STAND_STATUS("203.0.113.10"));
@@ -257,7 +257,7 @@ static void finalizers__taken_off_and_still_shown__put_there_before_the_call(voi
     stand_run(r);
     assert_int_equal(before + 1, stand_patches(r));
     assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"],"
-                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
+                        "\"annotations\":{" STAND_MARK("uid-web") "}}}",
                         stand_patch(r, before));
     stand_free(r);
 }

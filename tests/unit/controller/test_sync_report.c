@@ -153,6 +153,32 @@ static void ensure__fails_again__one_write_until_the_message_changes(void **stat
     stand_free(r);
 }
 
+/* The next try begins before the watch has shown what the failure wrote. */
+static void ensure__good_before_its_failure_is_seen__written_all_the_same(void **state)
+{
+    struct stand *r = stand_with(true, true);
+    (void)state;
+
+    fake_provider_answer(r->provider, (struct fake_answer){.verb = TT_VERB_ENSURE,
+                                                           .code = TT_QUOTA,
+                                                           .message = "no more addresses"});
+    stand_service(r, "web", STAND_LB, WITH_F_3, HEALTHY);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_string_equal("False", json_str(condition_in(r, 0), "status"));
+
+    stand_advance(r, 5000);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("True", json_str(condition_in(r, 1), "status"));
+    assert_non_null(strstr(stand_patch(r, 1), "\"trimtab.io/last-error\":null"));
+
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r)); /* once is enough */
+    stand_free(r);
+}
+
 static void ensure__fails__annotation_names_the_next_try(void **state)
 {
     struct stand *r = stand_with(false, true);
@@ -257,6 +283,7 @@ UNIT_MAIN(sync_report)
         cmocka_unit_test(ensure__healthy__writes_nothing),
         cmocka_unit_test(ensure__new_generation__keeps_the_moment_of_transition),
         cmocka_unit_test(ensure__fails_again__one_write_until_the_message_changes),
+        cmocka_unit_test(ensure__good_before_its_failure_is_seen__written_all_the_same),
         cmocka_unit_test(ensure__fails__annotation_names_the_next_try),
         cmocka_unit_test(ensure__waiting_for_the_cloud__is_no_error),
         cmocka_unit_test(ensure__unwritable_status__is_not_written_a_second_time),

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/attr.h"
@@ -32,8 +33,11 @@ static struct tt_service svc(const char *type, const char *lb_class, bool f, boo
                                .deleted_us = deleting};
 }
 
-static const struct sync_scope scope = {
-    .classes = with_own, .n_classes = 1, .finalizers = with_own, .n_finalizers = 1};
+static const struct sync_scope scope = {.provider = "fake",
+                                        .classes = with_own,
+                                        .n_classes = 1,
+                                        .finalizers = with_own,
+                                        .n_finalizers = 1};
 
 static void scope__predicates__vectors_31_to_34_and_classes(void **state)
 {
@@ -71,6 +75,44 @@ static void scope__the_providers_finalizer__counts_for_cleanup(void **state)
     assert_true(scope_needs_cleanup(&scope, &s));
 }
 
+static void scope__our_mark__counts_for_cleanup_as_a_finalizer_does(void **state)
+{
+    static const char *const writers[] = {"fake", "other"};
+    static const struct {
+        const char *type, *lb_class, *mark;
+        bool deleting, cleanup; /* `cleanup` when the mark is ours; else: never */
+    } rows[] = {
+        {"LoadBalancer", NULL, "u 203.0.113.1", false, false},
+        {"LoadBalancer", NULL, "u", true, true},
+        {"LoadBalancer", "x", "u", false, true},
+        {"LoadBalancer", "x", "u 203.0.113.1 edited", false, true},
+        {"LoadBalancer", "x", "u2 203.0.113.1", false, false}, /* a copy */
+        {"LoadBalancer", "x", "", true, false},
+        {"LoadBalancer", "example.com/own", "u", false, false},
+        {"ClusterIP", NULL, "u", false, true},
+        {"ClusterIP", NULL, "other", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct tt_kv marks[2] = {{.key = "trimtab.io/carried-out", .value = rows[i].mark}};
+        char by[128];
+        struct tt_service s = svc(rows[i].type, rows[i].lb_class, false, rows[i].deleting);
+        s.annotations = marks;
+        s.n_annotations = 1;
+        if (scope_needs_cleanup(&scope, &s)) {
+            fail_msg("row %zu, by nobody", i);
+        }
+        for (size_t k = 0; k < ARRAY_LEN(writers); k++) {
+            (void)snprintf(by, sizeof(by), "%s %s", writers[k], rows[i].mark);
+            marks[1] = (struct tt_kv){.key = "trimtab.io/carried-out-by", .value = by};
+            s.n_annotations = 2;
+            if (scope_needs_cleanup(&scope, &s) != (rows[i].cleanup && k == 0)) {
+                fail_msg("row %zu, by %s", i, writers[k]);
+            }
+        }
+    }
+}
+
 static void scope_reasons__what_is_queued(void **state)
 {
     (void)state;
@@ -103,9 +145,13 @@ static void scope_is_edit__annotations_that_ask_for_something(void **state)
         const char *key;
         bool edit, edit_of_all; /* with a list of wishes; without one */
     } rows[] = {
-        {"example.com/size", true, true},       {"ranges", true, true},
-        {"example.com/own-note", false, false}, {"trimtab.io/carried-out", false, false},
-        {"trimtab.io/last-plan", false, false}, {"argocd.argoproj.io/tracking-id", false, true},
+        {"example.com/size", true, true},
+        {"ranges", true, true},
+        {"example.com/own-note", false, false},
+        {"trimtab.io/carried-out", false, false},
+        {"trimtab.io/carried-out-by", false, false},
+        {"trimtab.io/last-plan", false, false},
+        {"argocd.argoproj.io/tracking-id", false, true},
     };
     struct tt_service was = svc("LoadBalancer", NULL, true, false);
     struct sync_scope s = scope;
@@ -235,6 +281,10 @@ static const struct {
     {"another's class, was ours",
      {.found = true, .foreign = true, .cached = true, .was_ours = true},
      SYNC_DELETE},
+    {"another's class, made here", {.found = true, .foreign = true, .marked = true}, SYNC_DELETE},
+    {"another's class, made here and goes",
+     {.found = true, .foreign = true, .marked = true, .deleting = true, .cleanup = true},
+     SYNC_DELETE},
     {"another's class, strict",
      {.found = true, .foreign = true, .holds = true, .cleanup = true, .strict = true},
      SYNC_DELETE},
@@ -320,6 +370,7 @@ UNIT_MAIN(sync_rules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scope__predicates__vectors_31_to_34_and_classes),
         cmocka_unit_test(scope__the_providers_finalizer__counts_for_cleanup),
+        cmocka_unit_test(scope__our_mark__counts_for_cleanup_as_a_finalizer_does),
         cmocka_unit_test(scope_reasons__what_is_queued),
         cmocka_unit_test(scope_is_edit__annotations_that_ask_for_something),
         cmocka_unit_test(scope_lost_finalizers__ours_while_it_is_wanted),

@@ -7,7 +7,8 @@
  *     type        clusterip, deleted, gone
  *     class       class=SUFFIX of networking.gke.io/, class=custom
  *     wish        internal, old-internal, type=V, rbs, rbs=V
- *     finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
+ *     finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup; mark=PROVIDER or mark=none
+ *     before      was=WORDS (with commas: as this process saw it last); else it never saw it
  *     rule        rule=pool, bs, internal, odd (neither target nor backend service), theirs (a pool
  *                 of another owner), failed, unknown; else absent; l4rule (of an L4 name)
  *     network     net=V (spec.selector); else none
@@ -22,6 +23,7 @@
 #ifndef TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 #define TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 
+#include "common/lb/service_rules.h"
 #include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/model/gce_service_rules.h"
 #include "tests/unit/gce/pure.h"
@@ -100,6 +102,13 @@ static inline const struct tt_service *decide_service(struct arena *a, const cha
                                                   "{\"network_endpoint_groups\":{\"%s\":\"n\"},"
                                                   "\"zones\":[]}",
                                                   port));
+    const char *by = decide_word(a, words, "mark=");
+    if (by != NULL) {
+        static const char uid[] = "09e0afad-b26f-4dcc-bc25-d00f971b2890";
+        decide_annotation(map, LB_MARK_ANNOTATION, uid);
+        decide_annotation(map, LB_MARK_BY_ANNOTATION,
+                          str_eq(by, "none") ? NULL : arena_printf(a, "%s %s", by, uid));
+    }
     json_add(meta, "annotations", map);
     json_add(meta, "finalizers", list);
     const char *class_ = decide_word(a, words, "class=");
@@ -167,6 +176,13 @@ static inline struct gce_switches decide_flags(struct arena *a, const char *word
     return f;
 }
 
+/* As this process carried it out last. */
+static inline const struct tt_service *decide_previous(struct arena *a, const char *words)
+{
+    const char *was = decide_word(a, words, "was=");
+    return was == NULL ? NULL : decide_service(a, str_replace(a, was, ",", " "));
+}
+
 static inline struct gce_case decide_case(struct arena *a, const char *words,
                                           const struct gce_switches *flags)
 {
@@ -175,6 +191,7 @@ static inline struct gce_case decide_case(struct arena *a, const char *words,
     bool groups = str_eq(backend, "groups") || str_eq(backend, "ilb");
     return (struct gce_case){
         .service = decide_service(a, words),
+        .previous = decide_previous(a, words),
         .flags = flags,
         .gone = decide_has(a, words, "gone"),
         .rule_found = decide_found(rule),

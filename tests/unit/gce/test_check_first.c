@@ -194,6 +194,36 @@ static void shared_address__port_of_another_service__refused_while_everything_st
     }
 }
 
+/* The address is reserved in the tier Premium: no rule of the other tier can have it. */
+static void reserved_address__of_another_tier__refused_while_everything_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i += 3) { /* the external ones */
+        struct rig *r = start(kinds[i].l4);
+        reserve(r);
+        make(r, "web", kinds[i].annotations, "," AT_SHARED_IP "}");
+        ok(r, "web", kinds[i].name);
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r),
+                              "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"%s\"}]}}}",
+                              SHARED_IP));
+        rig_edit(r, "web", ANNOTATED("\"cloud.google.com/network-tier\":\"Standard\""));
+        refused(r, kinds[i].name, TT_INVALID, "*tier*");
+        rig_edit(r, "web", ANNOTATED("\"cloud.google.com/network-tier\":\"Premium\""));
+        ok(r, "web", kinds[i].name);
+        /* A new one, too, before anything is made for it. */
+        rig_stop(r);
+        r = start(kinds[i].l4);
+        reserve(r);
+        make(r, "web",
+             *kinds[i].annotations != '\0' ? RBS ",\"cloud.google.com/network-tier\":\"Standard\""
+                                           : "\"cloud.google.com/network-tier\":\"Standard\"",
+             "," AT_SHARED_IP "}");
+        refused(r, kinds[i].name, TT_INVALID, "*tier*");
+        rig_stop(r);
+    }
+}
+
 /* A number that no rule has and that is not reserved, on what stands. */
 static void address__that_cannot_be_had__refused_while_everything_stands(void **state)
 {
@@ -576,6 +606,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(flip__to_what_cannot_be_had__the_old_kind_stands),
         cmocka_unit_test(flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stands),
         cmocka_unit_test(shared_address__port_of_another_service__refused_while_everything_stands),
+        cmocka_unit_test(reserved_address__of_another_tier__refused_while_everything_stands),
         cmocka_unit_test(address__that_cannot_be_had__refused_while_everything_stands),
         cmocka_unit_test(address__of_the_other_side__refused_while_everything_stands),
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),

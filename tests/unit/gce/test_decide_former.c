@@ -52,6 +52,42 @@ static void flips__finalizer_lost__the_rule_tells(void **state)
 #undef CLASS_I
 }
 
+/* Finalizers and type were taken off at once: our mark tells that something was there. */
+static void gone__our_mark_alone__by_what_it_asked_for(void **state)
+{
+    static const struct decide_row rows[] = {
+        {"pool", "clusterip mark=gce", "both", "pool teardown"},
+        {"subsetting", "clusterip mark=gce internal", "both subsets", "inegs teardown"},
+        {"groups", "clusterip mark=gce internal", "legacy", "igroups teardown"},
+        {"groups, rule there", "clusterip mark=gce rule=internal", "both", "igroups teardown"},
+        {"rbs", "clusterip mark=gce rbs", "both", "egroups teardown"},
+        {"l4: subsetting", "clusterip mark=gce internal", "l4", "inegs teardown"},
+        {"l4: pool", "clusterip mark=gce", "l4", "(pool)"},
+        {"no mark", "clusterip internal", "both", "none"},
+        {"another's mark", "clusterip mark=local internal", "both", "none"},
+        {"an older mark", "clusterip mark=none internal", "both", "none"},
+    };
+    CHECK(*state, rows);
+}
+
+/* The same while this process watches: what it saw before tells, as the finalizers did, also of
+ * what was only taken over. */
+static void gone__finalizers_with_the_type__what_was_seen_before_tells(void **state)
+{
+    static const struct decide_row rows[] = {
+        {"subsetting", "clusterip gone internal was=internal,i2", "both subsets", "inegs teardown"},
+        {"groups", "clusterip gone internal was=internal,i1", "legacy", "igroups teardown"},
+        {"annotation went, too", "clusterip gone was=internal,i2", "both", "inegs teardown"},
+        {"rbs", "clusterip gone was=rbs,v2", "both", "egroups teardown"},
+        {"pool", "clusterip gone was=v1", "both", "pool teardown"},
+        {"another's class", "class=custom gone was=internal,i2", "both", "inegs teardown"},
+        {"another program's kind", "clusterip gone was=internal,i1", "l4", "(igroups)"},
+        {"still wanted", "internal was=rbs,v2", "both", "inegs"},
+        {"without one before", "clusterip gone internal was=internal", "both", "none"},
+    };
+    CHECK(*state, rows);
+}
+
 /* The generic part serves no class, so its finalizer tells of a time before. */
 static void gone__generic_finalizer_beside_a_class__a_pool_is_looked_for(void **state)
 {
@@ -112,6 +148,8 @@ UNIT_MAIN(decide_former)
     const struct CMUnitTest tests[] = {
         PURE_TEST(flips__finalizer_lost__the_rule_tells),
         PURE_TEST(gone__generic_finalizer_beside_a_class__a_pool_is_looked_for),
+        PURE_TEST(gone__our_mark_alone__by_what_it_asked_for),
+        PURE_TEST(gone__finalizers_with_the_type__what_was_seen_before_tells),
         PURE_TEST(explained__foreign_class__says_what_stands_and_whether_it_goes),
         PURE_TEST(class__rule_not_looked_for_or_unreadable__is_asked_for),
     };

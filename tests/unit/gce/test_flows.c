@@ -482,6 +482,26 @@ static void explain__target_pool_without_nodes__says_what_is_left(void **state)
     rig_stop(r);
 }
 
+/* Groups keep the last members, too. */
+static void explain__groups_without_nodes__says_what_is_left(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_service(r, "web",
+                "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":"
+                "\"Internal\"}}}");
+    ok(r, "web");
+    rig_exclude_nodes(r);
+    ok(r, "web");
+    const char *t = rig_explain(r, "web")->text;
+    if (strstr(t, "Nodes: 0 of 6 take part; 6 are members still, and serve: the last members "
+                  "stay\n") == NULL ||
+        strstr(t, "any of 6 instances of the groups") == NULL) {
+        fail_msg("%s", t);
+    }
+    rig_stop(r);
+}
+
 static void ensure__strict_cloud__address_is_given_back_all_the_same(void **state)
 {
     (void)state;
@@ -524,6 +544,7 @@ UNIT_MAIN(flows)
         cmocka_unit_test(plan__nothing_is_changed),
         cmocka_unit_test(explain__target_pool__says_why_and_who),
         cmocka_unit_test(explain__target_pool_without_nodes__says_what_is_left),
+        cmocka_unit_test(explain__groups_without_nodes__says_what_is_left),
         cmocka_unit_test(ensure__strict_cloud__address_is_given_back_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,9 @@
 #define SUBNET          "\"networking.gke.io/load-balancer-subnet\":\"default\""
 #define ADDRESSES(list) "\"networking.gke.io/load-balancer-ip-addresses\":\"" list "\""
 #define RANGES(list)    "{\"spec\":{\"loadBalancerSourceRanges\":[\"" list "\"]}}"
-#define NOTES(text)     "{\"metadata\":{\"annotations\":{" text "}}}"
+#define FAMILIES(policy, list)                                                                     \
+    "{\"spec\":{\"ipFamilyPolicy\":\"" policy "\",\"ipFamilies\":[\"" list "\"]}}"
+#define NOTES(text) "{\"metadata\":{\"annotations\":{" text "}}}"
 
 static struct rig *start(void)
 {
@@ -56,6 +58,11 @@ static void edit__without_effect__told(void **state)
          "ranges 2001:db8::/32 have no effect"},
         {"{}", RANGES("192.0.2.0/24\",\"2001:db8::/32"), "ranges 2001:db8::/32 have no effect"},
         {NOTES(RBS), RANGES("192.0.2.0/24"), NULL},
+        {"{}", FAMILIES("RequireDualStack", "IPv4\",\"IPv6"),
+         "spec.ipFamilies: IPv6 has no effect: this kind of load balancer has an IPv4 address"},
+        {"{}", FAMILIES("SingleStack", "IPv6"), "spec.ipFamilies: IPv6 has no effect"},
+        {"{}", FAMILIES("PreferDualStack", "IPv4\",\"IPv6"), NULL},
+        {NOTES(RBS), FAMILIES("RequireDualStack", "IPv4\",\"IPv6"), NULL},
         {NOTES(TYPE), NOTES("\"cloud.google.com/load-balancer-type\":\"External\""),
          "cloud.google.com/load-balancer-type has no effect beside networking.gke.io/"},
         {NOTES(TYPE), NOTES("\"cloud.google.com/load-balancer-type\":\"Internal\""), NULL},

@@ -216,6 +216,29 @@ static void internal__pod_moves__attach_and_detach(void **state)
     expect_calls(r, 4, 0, 2);
     assert_int_equal(rig_calls(r, ATTACH), 1);
     assert_int_equal(rig_calls(r, DETACH), 1);
+    assert_non_null(strstr(rig_last_plan(r), "because node node-1 has no endpoint of"));
+    rig_stop(r);
+}
+
+/* Why a member leaves: the node's own reason, not that others are enough. */
+static void plan__members_leave__with_the_reason(void **state)
+{
+    (void)state;
+    struct rig *r = start(3);
+    rig_give_addresses(r);
+    internal(r, "web");
+    ensure(r, "local", arena_printf(rig_arena(r), INTERNAL, "", LOCAL));
+    rig_pods(r, "local", "node-0");
+    const char *t = rig_plan(r, "local");
+    if (strstr(t, "because node node-1 has no endpoint of the Service any more") == NULL) {
+        fail_msg("%s", t);
+    }
+    rig_exclude_nodes(r);
+    t = rig_plan(r, "web");
+    if (strstr(t, "because node node-0 takes no part any more") == NULL ||
+        strstr(t, "share") != NULL) {
+        fail_msg("%s", t);
+    }
     rig_stop(r);
 }
 
@@ -442,6 +465,7 @@ UNIT_MAIN(l4_flows)
         cmocka_unit_test(internal__node_added__subset_full__no_request),
         cmocka_unit_test(internal__pod_moves__attach_and_detach),
         cmocka_unit_test(internal__delete__with_negs),
+        cmocka_unit_test(plan__members_leave__with_the_reason),
         cmocka_unit_test(internal__zone_lost_before_restart__deleted_whole),
         cmocka_unit_test(internal__zone_lost_and_no_lists__deleted_whole),
         cmocka_unit_test(external__zone_lost_before_restart__groups_deleted_too),

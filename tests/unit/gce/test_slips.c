@@ -76,6 +76,62 @@ static void values__each_slip_is_told_and_no_right_value(void **state)
     }
 }
 
+/* The findings of a Service of that kind, and of a class or none, with these annotations. */
+static const struct tt_finding *told_of_type(struct arena *a, enum gce_kind kind, const char *spec,
+                                             const char *annotations, size_t *ret_n)
+{
+    const struct gce_options options = {0};
+    const struct tt_service *service = test_service_text(
+        a, arena_printf(a,
+                        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"u\","
+                        "\"annotations\":{%s}},\"spec\":{\"type\":\"LoadBalancer\"%s}}",
+                        annotations, spec));
+    const struct tt_item in = {.service = service};
+    struct lb_item item = {.in = &in};
+    struct lb_sync sync = {.a = a, .life = a, .items = &item};
+    gce_findings(&sync, &item, kind, &options);
+    *ret_n = item.n_findings;
+    return item.findings;
+}
+
+#define TYPE     "\"" GCE_ANN_TYPE "\":"
+#define TYPE_OLD "\"" GCE_ANN_TYPE_OLD "\":"
+#define CLASS    ",\"loadBalancerClass\":\"networking.gke.io/l4-regional-external\""
+
+static void type__that_is_not_understood_or_does_not_count__is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        enum gce_kind kind;
+        const char *spec;
+        const char *annotations;
+        const char *told; /* NULL: nothing is */
+    } cases[] = {
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"External\"", NULL},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"EXTERNAL\"", NULL},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\" \"", NULL},
+        {GCE_KIND_ILB_GROUPS, "", TYPE "\"Internal\"", NULL},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"private\"", "counts as External; want Internal or"},
+        {GCE_KIND_NETLB_NEGS, "", TYPE_OLD "\"ILB\"", "counts as External; want Internal or"},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"Extrenal\"", "counts as External; want Internal or"},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"internl\"", "\"Internal\" was probably meant"},
+        {GCE_KIND_TARGET_POOL, "", TYPE "\"\"," TYPE_OLD "\"Internal\"", "has no effect beside"},
+        {GCE_KIND_ILB_NEGS, "", TYPE "\"Internal\"," TYPE_OLD "\"Internal\"", NULL},
+        {GCE_KIND_NETLB_NEGS, CLASS, TYPE "\"Internal\"", "beside spec.loadBalancerClass"},
+        {GCE_KIND_NETLB_NEGS, CLASS, TYPE "\"External\"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        size_t n = 0;
+        const struct tt_finding *told =
+            told_of_type(a, cases[i].kind, cases[i].spec, cases[i].annotations, &n);
+        if (n != (cases[i].told != NULL) ||
+            (n > 0 && strstr(told->message, cases[i].told) == NULL)) {
+            fail_msg("%s: %zu findings, %s", cases[i].annotations, n, n > 0 ? told->message : "");
+        }
+    }
+}
+
 /* The number of findings of a Service that selects that network. */
 static size_t told_of_network(const char *name, enum gce_kind kind, bool flag)
 {
@@ -108,6 +164,7 @@ UNIT_MAIN(slips)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(values__each_slip_is_told_and_no_right_value),
+        PURE_TEST(type__that_is_not_understood_or_does_not_count__is_told),
         PURE_TEST(network__that_the_selector_names_without_effect__is_told),
         PURE_TEST(keys__each_slip_is_told_and_no_right_key),
     };

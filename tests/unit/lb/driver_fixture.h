@@ -668,7 +668,7 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                  .forgets = f->forgets,
                                  .finalizers = flow_finalizers,
                                  .own = f->own != 0 ? flow_own : NULL,
-                                 .objects = f->with_objects ? flow_objects : NULL,
+                                 .complete = f->with_objects ? flow_objects : NULL,
                                  .serves = f->with_serves ? flow_serves : NULL,
                                  .status = flow_status,
                                  .culprits = flow_culprits};

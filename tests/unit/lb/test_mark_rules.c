@@ -68,14 +68,85 @@ static void valid__only_for_this_object_and_this_load_balancer(void **state)
                                      .n_annotations = rows[i].mark != NULL,
                                      .ingress = rows[i].ingress,
                                      .n_ingress = rows[i].n};
-        if (mark_of(a, &s) != rows[i].want) {
-            fail_msg("%s: %d", rows[i].name, (int)mark_of(a, &s));
+        if (mark_of(a, &s, "gce") != rows[i].want) {
+            fail_msg("%s: %d", rows[i].name, (int)mark_of(a, &s, "gce"));
         }
     }
     const struct tt_kv mark = {LB_MARK_ANNOTATION, ""};
     const struct tt_service without = {
         .size = sizeof(without), .uid = "", .annotations = &mark, .n_annotations = 1};
-    assert_int_equal(mark_of(a, &without), MARK_NONE); /* from a manifest: it has no uid */
+    assert_int_equal(mark_of(a, &without, "gce"), MARK_NONE); /* from a manifest: it has no uid */
+    arena_free(a);
+}
+
+/* The asking provider is gce; the status names the address, or none. */
+static void by__tells_ours_from_anothers_and_from_nobodys(void **state)
+{
+#define OURS UID " 203.0.113.10"
+    static const struct {
+        const char *name, *mark, *by;
+        enum mark of;
+        bool ours, anothers;
+    } rows[] = {
+        {"ours", OURS, "gce " OURS, MARK_MADE, true, false},
+        {"ours, edited", OURS " edited", "gce " OURS " edited", MARK_EDITED, true, false},
+        {"ours, being made", UID, "gce " UID, MARK_NONE, true, false},
+        {"ours, of another address", UID " 203.0.113.9", "gce " UID " 203.0.113.9", MARK_NONE, true,
+         false},
+        {"of an older process", OURS, NULL, MARK_MADE, false, false},
+        {"an older process wrote the first again", OURS, "gce " UID, MARK_MADE, false, false},
+        {"the same, and it was another's", OURS, "local " UID " 203.0.113.9", MARK_MADE, false,
+         false},
+        {"another's", OURS, "local " OURS, MARK_NONE, false, true},
+        {"another's, whose name begins like ours", OURS, "gce-2 " OURS, MARK_NONE, false, true},
+        {"another's, whose name is shorter", OURS, "gc " OURS, MARK_NONE, false, true},
+        {"a copy of ours", "0b1d 203.0.113.10", "gce 0b1d 203.0.113.10", MARK_NONE, false, false},
+        {"a copy of another's", "0b1d", "local 0b1d", MARK_NONE, false, false},
+        {"the second alone", NULL, "gce " OURS, MARK_NONE, false, false},
+        {"the first is empty", "", "gce ", MARK_NONE, false, false},
+        {"a name alone", OURS, "gce", MARK_MADE, false, false},
+        {"without a name", OURS, " " OURS, MARK_MADE, false, false},
+        {"without a blank", OURS, "gce" OURS, MARK_MADE, false, false},
+        {"by a person", OURS, "true", MARK_MADE, false, false},
+    };
+    static const struct tt_ingress one[] = {{.ip = "203.0.113.10"}};
+    struct arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct tt_kv marks[2];
+        uint32_t n = 0;
+        if (rows[i].mark != NULL) {
+            marks[n++] = (struct tt_kv){LB_MARK_ANNOTATION, rows[i].mark};
+        }
+        if (rows[i].by != NULL) {
+            marks[n++] = (struct tt_kv){LB_MARK_BY_ANNOTATION, rows[i].by};
+        }
+        struct tt_service s = {.size = sizeof(s),
+                               .uid = UID,
+                               .annotations = marks,
+                               .n_annotations = n,
+                               .ingress = one,
+                               .n_ingress = 1};
+        if (mark_of(a, &s, "gce") != rows[i].of || mark_is_by(&s, "gce") != rows[i].ours ||
+            mark_is_by_another(&s, "gce") != rows[i].anothers) {
+            fail_msg("%s: %d %d %d", rows[i].name, (int)mark_of(a, &s, "gce"),
+                     mark_is_by(&s, "gce"), mark_is_by_another(&s, "gce"));
+        }
+        s.n_ingress = 0;
+        assert_true(!rows[i].anothers ||
+                    (mark_of(a, &s, "gce") == MARK_NONE && !mark_has_addresses(&s, "gce")));
+        assert_true(!rows[i].ours || mark_of(a, &s, "gce") != MARK_NONE);
+        assert_false(mark_is_by(&s, NULL));
+    }
+    arena_free(a);
+}
+
+static void by__text_repeats_the_first(void **state)
+{
+    struct arena *a = arena_new();
+    (void)state;
+    assert_string_equal(mark_by_text(a, "gce", mark_text(a, MARK_EDITED, UID, name, 1)),
+                        "gce " UID " a-1.elb.amazonaws.com edited");
     arena_free(a);
 }
 
@@ -99,6 +170,8 @@ UNIT_MAIN(mark_rules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text__names_uid_and_addresses_in_any_order),
         cmocka_unit_test(valid__only_for_this_object_and_this_load_balancer),
+        cmocka_unit_test(by__tells_ours_from_anothers_and_from_nobodys),
+        cmocka_unit_test(by__text_repeats_the_first),
         cmocka_unit_test(puts_right__an_older_host_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

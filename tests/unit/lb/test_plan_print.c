@@ -568,6 +568,26 @@ static void plan_join__a_shared_resource_differently__stands_twice(void **state)
     assert_int_equal(all->n_operations, 3); /* one plan may change a thing twice, too */
 }
 
+/* An HTTP health check and a health check may have one name. */
+static void plan_join__one_name_in_two_apis__both_stand(void **state)
+{
+    const struct tt_plan_service *const sa[] = {SERVICE("demo/a")};
+    const struct tt_plan_service *const sb[] = {SERVICE("demo/b")};
+    const struct tt_operation *const oa[] = {
+        OP(1, DELETE, 1, .kind = "check", .name = "node", .calls = 2, .flags = TT_OP_SHARED)};
+    const struct tt_operation *const ob[] = {
+        OP(1, DELETE, 1, .kind = "check", .api_kind = "httpChecks", .name = "node", .calls = 2,
+           .flags = TT_OP_SHARED),
+        OP(2, DELETE, 1, .kind = "check", .name = "node", .calls = 2, .flags = TT_OP_SHARED)};
+    struct tt_plan pa = plan_of(sa, 1, oa, 1);
+    struct tt_plan pb = plan_of(sb, 1, ob, 2);
+    const struct tt_plan *all = plan_join(*state, (const struct tt_plan *const[]){&pa, &pb}, 2);
+    assert_int_equal(all->n_operations, 2);
+    assert_int_equal(all->calls, 4);
+    assert_null(all->operations[0]->api_kind);
+    assert_string_equal(all->operations[1]->api_kind, "httpChecks");
+}
+
 static void plan_join__plans__sorted_and_renumbered(void **state)
 {
     const struct tt_field fields[] = {{"address", NULL, "known after 1"},
@@ -660,6 +680,7 @@ UNIT_MAIN(plan_print)
         lb_test(plan_join__plans__sorted_and_renumbered),
         lb_test(plan_join__a_shared_resource__stands_once_with_all_owners),
         lb_test(plan_join__a_shared_resource_differently__stands_twice),
+        lb_test(plan_join__one_name_in_two_apis__both_stand),
     };
     return cmocka_run_group_tests_name("plan_print", tests, NULL, NULL);
 }

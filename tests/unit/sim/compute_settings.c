@@ -77,7 +77,13 @@ static void settings__wrong__are_refused(void **state)
         const char *body, *want;
     } bad[] = {{"{\"quota\":{}}", "gce has no setting \"quota\""},
                {"{\"quotas\":3}", "setting \"quotas\" of gce cannot be 3"},
-               {"{\"default_network_tier\":\"GOLD\"}", "cannot be \"GOLD\""}};
+               {"{\"default_network_tier\":\"GOLD\"}", "cannot be \"GOLD\""},
+               {"{\"quotas\":{\"FIREWALL\":1}}", "\"quotas\" has no \"FIREWALL\""},
+               {"{\"quotas\":{\"FIREWALLS\":-1}}", "\"FIREWALLS\" cannot be -1"},
+               {"{\"quotas\":{\"FIREWALLS\":\"1\"}}", "\"FIREWALLS\" cannot be \"1\""},
+               {"{\"throttle\":{\"per_second\":1}}", "\"throttle\" has no \"per_second\""},
+               {"{\"premium_only\":[1]}", "an item cannot be 1"},
+               {"{\"denied_load_balancers\":[\"EXTERNAL\"]}", "an item cannot be \"EXTERNAL\""}};
     struct fixture *f = fixture_start(NULL);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(fixture_call(f, "PUT", "/sim/settings/gce", bad[i].body), 400);

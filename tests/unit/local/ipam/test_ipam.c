@@ -111,6 +111,10 @@ static const struct row {
      "d/a=10.0.0.1 d/b=203.0.113.8^ "},
     {"a wiped status, and nothing is asked for any more", P,
      "see d/a st=10.0.0.0 ours; see d/a no; at 100; see d/b; grant d/b", "d/b=10.0.0.0 "},
+    {"a wiped status of the time before it was ours", P,
+     "see d/a st=203.0.113.7 no; see d/a; grant d/a; see d/b st=203.0.113.8 no; see d/b ours; "
+     "grant d/b",
+     "d/a=10.0.0.0 d/b=10.0.0.1 "},
     {"a wiped status of another's address", P,
      "see d/b st=10.0.0.5 created=1; see d/a st=10.0.0.5 ours created=2; see d/a created=2 ours; "
      "grant d/a",

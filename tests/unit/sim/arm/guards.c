@@ -109,6 +109,11 @@ static void settings__of_another_form__are_refused(void **state)
         "{\"policies\":[{\"name\":\"x\"}]}",
         POLICY("publicIPAddresses", ",\"effect\":\"deny\""),
         POLICY("publicIPAddresses", ",\"reason\":1"),
+        "{\"limits\":{\"publicIPAddress\":1}}",
+        "{\"limits\":{\"publicIPAddresses\":\"1\"}}",
+        "{\"throttle\":{\"read\":{\"bucket\":1}}}",
+        "{\"throttle\":{\"reads\":{\"buckets\":1}}}",
+        "{\"identities\":[1]}",
     };
     struct fixture *f = arm_start(NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {

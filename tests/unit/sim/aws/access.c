@@ -341,6 +341,12 @@ static void settings__unknown_or_of_another_type__refused(void **state)
         "{\"page_size\":\"x\"}",
         "{\"imds_tokens\":\"maybe\"}",
         "{\"throttle\":[]}",
+        "{\"throttle\":{\"ec3\":{}}}",
+        "{\"throttle\":{\"ec2\":{\"read\":{\"bucket\":1}}}}",
+        "{\"throttle\":{\"ec2\":{\"reads\":{\"bucket\":\"x\"}}}}",
+        "{\"quotas\":{\"listener\":1}}",
+        "{\"quotas\":{\"listeners\":-1}}",
+        "{\"buckets\":[1]}",
     };
     (void)state;
     struct fixture *f = amz_start(NULL, NULL);
